@@ -28,15 +28,19 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
-  local tests=("$@")
+  local tests=("$@") names packages
   if ((${#tests[@]} == 0)); then
     tests=(Quickstart)
   fi
+  names="Test($(IFS='|'; echo "${tests[*]}"))"
+  mapfile -t packages < <(grep --recursive --files-with-matches --include='*_test.go' --extended-regexp "^func ${names}\(" e2e/capcon |
+    xargs --no-run-if-empty --max-args=1 dirname | sort --unique | sed 's,^e2e,.,')
+  ((${#packages[@]} > 0)) || die "There is no test ${tests[*]} in e2e/capcon." "Known: make e2e-list"
   use_engine
   # Never from Go's cache: what it proves is not in the sources only. What is made in
   # parallel are clusters, which wait more than they compute: not one for each processor.
-  MODULE=e2e FORMAT=standard-verbose hack/test-go.sh "quickstart-${ENGINE}" -count=1 -parallel=8 -timeout=5h -v \
-    -run "^Test($(IFS='|'; echo "${tests[*]}"))\$" ./capcon
+  MODULE=e2e FORMAT=standard-verbose hack/test-go.sh "quickstart-${ENGINE}" -count=1 -p=1 -parallel=8 -timeout=5h -v \
+    -run "^${names}\$" "${packages[@]}"
 }
 
 main "$@"

@@ -29,7 +29,7 @@
 #            or that runs other containers, is not restarted: that is skipped by its
 #            name, which the closing report counts
 #   CI       set (as by .ci/run): what would be skipped so fails instead
-#   RESTARTS which restarts (e2e/capcon/restart_test.go); of them
+#   RESTARTS which restarts (e2e/capcon/quickstart/restart_test.go); of them
 #            containers-in-random-order needs no engine to itself
 
 # shellcheck source=hack/lib.sh

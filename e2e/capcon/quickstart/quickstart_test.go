@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package quickstart tests what a person gets: a cluster by one command on a real engine, and
+// what becomes of it when its containers, the engine or the host are disturbed.
+package quickstart_test
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+const clusterName = "quickstart-test"
+
+// TestQuickstart goes through the life of a cluster in the order in which a
+// person would, with a reboot and other disturbances before it grows. Each step
+// needs those before it. Steps that do not depend on the engine run on the one that they are
+// named after, unless ALL is set in the environment.
+func TestQuickstart(t *testing.T) {
+	eng := integration.Engine(t)
+	program := capcontest.Build(t, clusterName)
+	before := capcontest.Ours(t, eng)
+	program.DownBeforeAndAfter()
+
+	steps := []capcontest.Step{
+		{Name: "up 1+1", Run: func(t *testing.T) { upTraced(t, program.At(t)) }},
+		{Name: "nodes ready", Run: func(t *testing.T) { capcontest.NodesReady(t, program.At(t).ConnectCluster(), 2) }},
+		{Name: "nodes have the memory asked for", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t)) }},
+		{Name: "docker: metrics-server is installed", Run: func(t *testing.T) { installMetricsServer(t, eng, program.At(t)) }},
+		{Name: "pods talk across nodes", Run: func(t *testing.T) { capcontest.PodsTalk(t, eng, program.At(t)) }},
+		{Name: "images of registries", Run: func(t *testing.T) { pullsFromRegistries(t, eng, program.At(t)) }},
+		{Name: "up again changes nothing", Run: func(t *testing.T) { upAgain(t, eng, program.At(t)) }},
+		{Name: "docker: kubectl top", Run: func(t *testing.T) { topAnswers(t, eng, program.At(t)) }},
+		{Name: "restarts", Run: func(t *testing.T) { withstandsRestarts(t, eng, program.At(t)) }},
+		{Name: "docker: drift", Run: func(t *testing.T) { driftIsReported(t, eng, program.At(t), capcontest.Number(t, "KILLS", fewKills)) }},
+		{Name: "podman: workers 1 to 2 to 1 under load", Run: func(t *testing.T) { scaleUnderLoad(t, program.At(t)) }},
+		{Name: "docker: stop and start", Run: func(t *testing.T) { stopsAndStarts(t, eng, program.At(t)) }},
+		{Name: "podman: control planes 1 to 3", Run: func(t *testing.T) {
+			program.At(t).MustRun("up", clusterName, "--control-planes", "3")
+			capcontest.NodesReady(t, program.At(t).ConnectCluster(), 4)
+		}},
+		{Name: "status", Run: func(t *testing.T) { program.At(t).MustRun("status", clusterName) }},
+		{Name: "permissions and secrets", Run: func(t *testing.T) {
+			nothingLeaks(t, eng, program.At(t), comparePermissions(t, eng, clusterName))
+		}},
+		{Name: "the plane as a node sees it", Run: func(t *testing.T) { planeFromNode(t, eng, program.At(t)) }},
+		{Name: "down", Run: func(t *testing.T) { program.At(t).MustRun("down", clusterName) }},
+		{Name: "nothing left", Run: func(t *testing.T) { capcontest.NothingLeftSince(t, eng, before) }},
+	}
+	name := must.Get(eng.Info(t.Context()))(t).Name
+	capcontest.RunSteps(t, slices.DeleteFunc(steps, func(s capcontest.Step) bool {
+		only, _, isOnly := strings.Cut(s.Name, ": ")
+		return isOnly && only != name && os.Getenv("ALL") == ""
+	}))
+}
+
+// nodesAreLimited to the memory that the cluster was created with: the kernel enforces it,
+// and the scheduler counts with it.
+func nodesAreLimited(t *testing.T, eng engine.Engine, program *capcontest.Program) {
+	const want = 3 << 30
+	nodes := must.Get(program.ConnectCluster().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
+	for _, node := range nodes.Items {
+		if allocatable := node.Status.Allocatable.Memory(); allocatable.Value() != want {
+			t.Errorf("node %s offers %s of memory to Pods, want 3Gi", node.Name, allocatable)
+		}
+	}
+	// Cgroup v2, or else v1.
+	const limit = "cat /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes"
+	for _, container := range capcontest.NodeContainers(t, eng, program.Cluster) {
+		output := must.Get(eng.Exec(t.Context(), container.Name, engine.Command{Args: []string{"sh", "-c", limit}}))(t)
+		if got := strings.TrimSpace(string(output.Stdout)); got != strconv.Itoa(want) {
+			t.Errorf("the limit of container %s is %s bytes, want %d", container.Name, got, want)
+		}
+	}
+}
+
+// stopsAndStarts: a stopped cluster uses nothing, and is the same once it is started.
+func stopsAndStarts(t *testing.T, eng engine.Engine, program *capcontest.Program) {
+	before := observe(t, eng, program)
+	program.MustRun("stop", clusterName)
+	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelCluster: clusterName}))(t)
+	for _, container := range containers {
+		if container.Status == engine.StatusRunning {
+			t.Errorf("container %s runs", container.Name)
+		}
+	}
+	if status := program.MustRun("status", clusterName); !strings.Contains(status, "The cluster is stopped.") {
+		t.Error("status does not say that the cluster is stopped")
+	}
+	program.MustRun("start", clusterName)
+	if diff := cmp.Diff(before.facts, observe(t, eng, program).facts); diff != "" {
+		t.Errorf("what must not change (-before, +after):\n%s", diff)
+	}
+	capcontest.NodesReady(t, program.ConnectCluster(), 2)
+	capcontest.ServiceAnswers(t, program.ConnectCluster(), "servers")
+}
+
+// upAgain: a second run finds everything there.
+func upAgain(t *testing.T, eng engine.Engine, program *capcontest.Program) {
+	before := capcontest.NodeContainers(t, eng, program.Cluster)
+	program.MustRun("up", clusterName)
+	if diff := cmp.Diff(capcontest.IDs(before), capcontest.IDs(capcontest.NodeContainers(t, eng, program.Cluster))); diff != "" {
+		t.Errorf("containers of the cluster (-before, +after):\n%s", diff)
+	}
+}
