@@ -135,7 +135,8 @@ example: ## The e2e suite of another project, in a module outside the repository
 ##@ Engines and hosts (as root, but slow-engine and list-many)
 
 RemoteEngine: ## A cluster on an engine that capcon reaches through SSH alone
-	@hack/e2e-remote.sh
+	@lab/engine/sshd.sh
+	@$(CLUSTER) $@
 
 RemoteEngineTLS: ## The same through TLS, on Docker
 	@$(CLUSTER) $@

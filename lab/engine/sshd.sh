@@ -13,24 +13,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-
-# A cluster on an engine that capcon reaches through SSH alone and, on Docker, through TLS.
+# Installs the SSH server of the suite RemoteEngine, if this machine has none.
 #
-#   hack/e2e-remote.sh
-#
-# Environment: as hack/test-quickstart.sh
+#   lab/engine/sshd.sh
 
-# shellcheck disable=SC2034 # read by say and die
-readonly speaker="e2e-remote"
-# shellcheck source=hack/lib.sh
+# shellcheck source=lab/engine/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # shellcheck source=lab/engine/host.sh
-source "${root}/lab/engine/host.sh"
+source "${here}/host.sh"
 
-main() {
-  [[ -x /usr/sbin/sshd ]] || apt_install openssh-server openssh-client iproute2 ||
-    die "The SSH server cannot be installed." "Install openssh-server."
-  "${root}/hack/test-quickstart.sh" RemoteEngine
-}
-
-main
+[[ -x /usr/sbin/sshd ]] || apt_install openssh-server openssh-client iproute2 ||
+  die "The SSH server cannot be installed." "Install openssh-server."
