@@ -108,12 +108,12 @@ const changesPerRound = 10
 func (m *membership) change(rounds int) {
 	t := m.t
 	traffic := capcontest.StartTraffic(t, m.config)
-	began := time.Now()
+	start := time.Now()
 	for round := 0; round < rounds && !t.Failed(); round++ {
 		m.scale(3)
 		m.replace(3)
 		m.scale(1)
-		t.Logf("%d changes in %s: %s", (round+1)*changesPerRound, time.Since(began).Round(time.Second), traffic)
+		t.Logf("%d changes in %s: %s", (round+1)*changesPerRound, time.Since(start).Round(time.Second), traffic)
 	}
 	traffic.Stop()
 	t.Logf("in all: %s", traffic)

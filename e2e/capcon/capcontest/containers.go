@@ -29,10 +29,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
+// IsLoadBalancer of a control plane.
 func IsLoadBalancer(container engine.Container) bool {
 	return container.Labels[identity.LabelRole] == string(identity.RoleLoadBalancer)
 }
 
+// MustExecute a command of this machine.
 func MustExecute(t *testing.T, command ...string) {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
@@ -84,13 +86,14 @@ func ControlPlaneOf(nodes []engine.Container) string {
 	return ""
 }
 
+// NodeContainers of a cluster.
 func NodeContainers(t *testing.T, eng engine.ContainerReader, cluster string) []engine.Container {
 	t.Helper()
 	containers := must.Get(ListNodeContainers(t.Context(), eng, cluster))(t)
 	return containers
 }
 
-// ListNodeContainers is nodeContainers for who tries again.
+// ListNodeContainers is nodeContainers for callers that retry.
 func ListNodeContainers(ctx context.Context, eng engine.ContainerReader, cluster string) ([]engine.Container, error) {
 	containers, err := eng.ListContainers(ctx, map[string]string{identity.LabelCluster: cluster, identity.LabelMachine: ""})
 	if err != nil {
@@ -122,6 +125,7 @@ func AnyWorker(t *testing.T, eng engine.ContainerReader, cluster string) engine.
 	return containers[i]
 }
 
+// IDs of containers.
 func IDs(containers []engine.Container) []string {
 	all := make([]string, 0, len(containers))
 	for _, container := range containers {

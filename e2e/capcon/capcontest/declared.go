@@ -73,7 +73,7 @@ type Declared struct {
 }
 
 // Declare returns a cluster of one control plane and one worker, of which
-// nothing exists yet, and sees to a management plane. Both are removed with
+// nothing exists yet, and ensures a management plane. Both are removed with
 // the test, unless it failed and KEEP is set.
 func Declare(t *testing.T, eng engine.Engine, name string) *Declared {
 	t.Helper()
@@ -206,12 +206,12 @@ func (d *Declared) podNetwork(t *testing.T) []client.Object {
 // host takes its time for each.
 func (d *Declared) ComesUp(t *testing.T, want int) kubernetes.Interface {
 	t.Helper()
-	began := time.Now()
+	start := time.Now()
 	d.MachinesHaveNodes(t, want)
 	cluster := d.Program.At(t).ConnectCluster()
 	NodesReady(t, cluster, want)
 	MachinesReady(t, d.Program.At(t))
-	t.Logf("%d Nodes ready after %s", want, time.Since(began).Round(100*time.Millisecond))
+	t.Logf("%d Nodes ready after %s", want, time.Since(start).Round(100*time.Millisecond))
 	return cluster
 }
 
@@ -242,7 +242,7 @@ func (d *Declared) MachinesHaveNodes(t *testing.T, want int) {
 // that took.
 func (d *Declared) Delete(t *testing.T) {
 	t.Helper()
-	began := time.Now()
+	start := time.Now()
 	Eventually(t, "the Cluster is deleted", func(ctx context.Context) (string, error) {
 		return "", client.IgnoreNotFound(d.API.Delete(ctx, d.Cluster))
 	})
@@ -257,5 +257,5 @@ func (d *Declared) Delete(t *testing.T) {
 	if left := NodeContainers(t, d.Engine, d.Name); len(left) > 0 {
 		t.Errorf("containers are left: %v", IDs(left))
 	}
-	t.Logf("deleted after %s", time.Since(began).Round(100*time.Millisecond))
+	t.Logf("deleted after %s", time.Since(start).Round(100*time.Millisecond))
 }

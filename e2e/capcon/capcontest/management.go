@@ -93,7 +93,7 @@ func Management(t *testing.T, program *Program) client.Client {
 	return api
 }
 
-// ConnectManagement is management for who tries again.
+// ConnectManagement is management for callers that retry.
 func ConnectManagement(ctx context.Context, warnings io.Writer, program *Program) (client.Client, error) {
 	kubeconfig, err := program.getKubeconfig(ctx, "--management")
 	if err != nil {
@@ -134,6 +134,7 @@ func Machines(t *testing.T, program *Program) []clusterv1.Machine {
 	return found
 }
 
+// ListMachines of a cluster.
 func ListMachines(ctx context.Context, api client.Reader, cluster string) ([]clusterv1.Machine, error) {
 	found := &clusterv1.MachineList{}
 	if err := api.List(ctx, found, client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}); err != nil {

@@ -92,9 +92,9 @@ func (c *Program) Run(ctx context.Context, args ...string) (string, error) {
 	command := c.Command(ctx, append(args, "--engine", integration.EngineName())...)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
-	began := time.Now()
+	start := time.Now()
 	err := command.Run()
-	c.T.Logf("capcon %s (%.1fs)\n%s%s", strings.Join(args, " "), time.Since(began).Seconds(), stderr.String(), stdout.String())
+	c.T.Logf("capcon %s (%.1fs)\n%s%s", strings.Join(args, " "), time.Since(start).Seconds(), stderr.String(), stdout.String())
 	if err != nil {
 		return stdout.String(), fmt.Errorf("capcon %s: %w", strings.Join(args, " "), err)
 	}
@@ -140,7 +140,7 @@ func (c *Program) Kubeconfig(args ...string) []byte {
 	return kubeconfig
 }
 
-// getKubeconfig is kubeconfig for who tries again.
+// getKubeconfig is kubeconfig for callers that retry.
 func (c *Program) getKubeconfig(ctx context.Context, args ...string) ([]byte, error) {
 	args = append([]string{"kubeconfig", "--engine", integration.EngineName()}, args...)
 	kubeconfig, err := c.Command(ctx, args...).Output()

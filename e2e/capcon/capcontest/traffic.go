@@ -83,7 +83,7 @@ func StartTrafficTo(t *testing.T, url string, clients map[string]*http.Client) *
 }
 
 func (r *traffic) ask(ctx context.Context, name string, api *http.Client, url string) {
-	began := time.Now()
+	start := time.Now()
 	_, first := Get(ctx, api, url)
 	var second error
 	if first != nil {
@@ -95,13 +95,13 @@ func (r *traffic) ask(ctx context.Context, name string, api *http.Client, url st
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
-	r.slowest = max(r.slowest, time.Since(began))
+	r.slowest = max(r.slowest, time.Since(start))
 	if first != nil {
 		r.again++
 	}
 	if second != nil {
 		r.FailedTwice++
-		r.t.Errorf("%s: failed twice, on %s: %s; %s", began.Format(time.TimeOnly), name, short(first), short(second))
+		r.t.Errorf("%s: failed twice, on %s: %s; %s", start.Format(time.TimeOnly), name, short(first), short(second))
 	}
 }
 
@@ -143,6 +143,7 @@ func NewConnections(config *rest.Config) (*http.Client, error) {
 	}, nil
 }
 
+// Get returns the body of a response with status 200.
 func Get(ctx context.Context, api *http.Client, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

@@ -52,7 +52,7 @@ crictl ps --quiet --name '^(etcd|kube-apiserver)$' | xargs crictl stop`
 
 // TestCertificates lets all certificates of three control planes end, so that etcd has no
 // quorum and the API servers answer no client, and renews them: with the same Machines, and
-// the kubeconfig of before.
+// the same kubeconfig.
 func TestCertificates(t *testing.T) {
 	eng := integration.Engine(t, capcontest.NodeImage, capcontest.LoadBalancerImage, capcontest.PlaneImage)
 	program := capcontest.Build(t, certificatesCluster)
@@ -79,9 +79,9 @@ func TestCertificates(t *testing.T) {
 		t.Error("The API server answers with a certificate that has ended: nothing is tested")
 	}
 
-	began := time.Now()
+	start := time.Now()
 	output := program.MustShow("certs", "renew", certificatesCluster)
-	t.Logf("renewed after %s:\n%s", time.Since(began).Round(time.Second), output)
+	t.Logf("renewed after %s:\n%s", time.Since(start).Round(time.Second), output)
 	capcontest.NodesReady(t, cluster, len(before))
 	if after := machineNames(t, program); !slices.Equal(before, after) {
 		t.Errorf("Machines are %v, were %v", after, before)

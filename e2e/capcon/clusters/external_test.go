@@ -49,7 +49,7 @@ const externalCluster = "external-test"
 // TestExternalEndpoint makes a cluster before whose API server stands
 // something that is not the provider's: a proxy that this test runs, as the
 // operators of a data center run theirs. The cluster waits for the endpoint, then
-// comes to be without a load balancer, and is deleted without waiting for one.
+// comes up without a load balancer, and is deleted without waiting for one.
 func TestExternalEndpoint(t *testing.T) {
 	eng := integration.Engine(t, capcontest.NodeImage, capcontest.LoadBalancerImage, capcontest.PlaneImage)
 	d := capcontest.Declare(t, eng, externalCluster)

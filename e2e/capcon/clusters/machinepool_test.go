@@ -108,7 +108,7 @@ func (p *pool) create(t *testing.T, replicas int32) {
 func (p *pool) has(t *testing.T, replicas int) {
 	t.Helper()
 	api := capcontest.Management(t, p.program)
-	began := time.Now()
+	start := time.Now()
 	capcontest.Eventually(t, fmt.Sprintf("a pool of %d", replicas), func(ctx context.Context) (string, error) {
 		infrastructure, machinePool := &infrav1.ContainerMachinePool{}, &clusterv1.MachinePool{}
 		for _, object := range []client.Object{infrastructure, machinePool} {
@@ -135,7 +135,7 @@ func (p *pool) has(t *testing.T, replicas int) {
 		return "", nil
 	})
 	capcontest.NodesReady(t, p.program.At(t).ConnectCluster(), replicas+1)
-	t.Logf("%d after %s", replicas, time.Since(began).Round(time.Second))
+	t.Logf("%d after %s", replicas, time.Since(start).Round(time.Second))
 }
 
 // survivesKill: a container that ends is started again and stays the same.

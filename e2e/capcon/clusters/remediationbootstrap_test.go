@@ -66,7 +66,7 @@ func TestRemediationOfBootstrap(t *testing.T) {
 	d.ControlPlane.Spec.Replicas = ptr.To[int32](3)
 	d.ControlPlane.Spec.KubeadmConfigSpec.PreKubeadmCommands = []string{countBootstrap}
 	d.Machines.Spec.Template.Spec.ExtraMounts = []infrav1.Mount{{HostPath: bootstraps, ContainerPath: "/mnt/bootstraps"}}
-	began := time.Now()
+	start := time.Now()
 	d.Create(t)
 	watchHealth(t, d.API, bootstrapsCluster)
 	for _, ordinal := range []string{"first", "second", "third"} {
@@ -75,7 +75,7 @@ func TestRemediationOfBootstrap(t *testing.T) {
 		}
 	}
 	d.ComesUp(t, 3)
-	t.Logf("three control planes ready after %s, three failed bootstraps included", time.Since(began).Round(time.Second))
+	t.Logf("three control planes ready after %s, three failed bootstraps included", time.Since(start).Round(time.Second))
 	etcdHealthy(t, d)
 	checkBootstraps(t, bootstraps, capcontest.Machines(t, d.Program))
 	d.Delete(t)
@@ -102,7 +102,7 @@ func replacesFailed(t *testing.T, d *capcontest.Declared) {
 		}
 		return "none of " + strings.Join(states, "; "), nil
 	})
-	began := time.Now()
+	start := time.Now()
 	capcontest.EventuallyWithin(t, unhealthyAfter+capcontest.Patience, failed.Name+" is replaced", func(ctx context.Context) (string, error) {
 		machine := &clusterv1.Machine{}
 		err := d.API.Get(ctx, failed, machine)
@@ -115,7 +115,7 @@ func replacesFailed(t *testing.T, d *capcontest.Declared) {
 		return fmt.Sprintf("%v, %v", conditions.Get(machine, clusterv1.MachineHealthCheckSucceededCondition),
 			conditions.Get(machine, clusterv1.MachineOwnerRemediatedCondition)), nil
 	})
-	t.Logf("gone %s after it failed", time.Since(began).Round(time.Second))
+	t.Logf("gone %s after it failed", time.Since(start).Round(time.Second))
 }
 
 // etcdHealthy: nothing of the Machines that failed is left in etcd.

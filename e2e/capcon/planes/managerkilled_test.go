@@ -112,7 +112,7 @@ func (k *killed) createAndDelete(t *testing.T, lane string, network func(name st
 			d := capcontest.Describe(name)
 			d.Engine, d.API = k.engine, k.api
 			d.ContainerCluster.Spec.Network.Name = network(name)
-			began := time.Now()
+			start := time.Now()
 			d.Create(t)
 			if isHalfWay(round) {
 				capcontest.Eventually(t, "a container of the control plane", func(ctx context.Context) (string, error) {
@@ -127,7 +127,7 @@ func (k *killed) createAndDelete(t *testing.T, lane string, network func(name st
 				k.comesUp(t, d)
 				k.ready.Add(1)
 			}
-			t.Logf("there after %s", time.Since(began).Round(time.Second))
+			t.Logf("there after %s", time.Since(start).Round(time.Second))
 			d.Delete(t)
 		})
 	}

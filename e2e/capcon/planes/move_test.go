@@ -162,12 +162,12 @@ func (m *move) connectImage(t *testing.T, name string, p *plane.Plane, image str
 func (m *move) moves(t *testing.T, from, to *side) {
 	machines := len(capcontest.NodeContainers(t, m.engine, moveCluster))
 	before, changes := m.observe(t, from), m.changes(t)
-	began := time.Now()
+	start := time.Now()
 	must.Get(m.clusterctl.Run(t.Context(), "move", "--namespace", metav1.NamespaceDefault,
 		"--kubeconfig", from.kubeconfig, "--to-kubeconfig", to.kubeconfig))(t)
-	t.Logf("moved after %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("moved after %s", time.Since(start).Round(time.Millisecond))
 	m.healthy(t, to, machines)
-	t.Logf("whole again after %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("whole again after %s", time.Since(start).Round(time.Millisecond))
 	if diff := cmp.Diff(before, m.observe(t, to)); diff != "" {
 		t.Errorf("the cluster is not what it was (-before, +after):\n%s", diff)
 	}

@@ -66,10 +66,10 @@ func TestRestore(t *testing.T) {
 	m.runClusterctl(t, "--kubeconfig", m.home.kubeconfig, "--to-directory", backup)
 	must.Succeed(t, capcontest.DiscardPlane(t.Context(), eng, plane.DefaultName))
 	m.home = m.connectImage(t, plane.DefaultName, home, image)
-	began := time.Now()
+	start := time.Now()
 	m.runClusterctl(t, "--to-kubeconfig", m.home.kubeconfig, "--from-directory", backup)
 	m.healthy(t, m.home, machinesOfMove)
-	t.Logf("restored and ready after %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("restored and ready after %s", time.Since(start).Round(time.Millisecond))
 	if diff := cmp.Diff(before, m.observeCluster(t)); diff != "" {
 		t.Errorf("the cluster is not what it was (-before, +after):\n%s", diff)
 	}

@@ -46,10 +46,10 @@ import (
 // why it is not ready.
 func (d *drift) disturb(container engine.Container, reason, message string, command ...string) {
 	d.t.Helper()
-	began := time.Now()
+	start := time.Now()
 	report := d.expectReport(container, message, reason)
 	d.run(command...)
-	d.t.Logf("%s: reported after %s", strings.Join(command, " "), milliseconds(report.await().at.Sub(began)))
+	d.t.Logf("%s: reported after %s", strings.Join(command, " "), milliseconds(report.await().at.Sub(start)))
 }
 
 // loadBalancer is the container as it is now.

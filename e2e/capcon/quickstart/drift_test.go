@@ -119,7 +119,7 @@ func (d *drift) kill(kills int) {
 		container := containers[i%len(containers)]
 		// Before the command: what the engine needs for it is a part of what a
 		// person waits.
-		began := time.Now()
+		start := time.Now()
 		report := d.expectReport(container, "exited with code 137", restarted(container)...)
 		if err := d.try("kill", container.Name); err != nil {
 			report.forget()
@@ -136,8 +136,8 @@ func (d *drift) kill(kills int) {
 		reported := report.await()
 		d.well(container)
 		d.t.Logf("%s: reported after %s, the command took %s; ready again %s later", container.Name,
-			milliseconds(reported.at.Sub(began)), milliseconds(ended.Sub(began)), milliseconds(time.Since(reported.at)))
-		delays = append(delays, milliseconds(reported.at.Sub(began)))
+			milliseconds(reported.at.Sub(start)), milliseconds(ended.Sub(start)), milliseconds(time.Since(reported.at)))
+		delays = append(delays, milliseconds(reported.at.Sub(start)))
 	}
 	slices.Sort(delays)
 	d.t.Logf("reported after p50 %s, p99 %s, at most %s, of %d kills",

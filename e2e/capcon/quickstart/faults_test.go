@@ -207,7 +207,7 @@ func (s *sample) choose(role identity.Role) engine.Container {
 // isHealthy: all that there was is there, once.
 func (s *sample) isHealthy() {
 	s.t.Helper()
-	began, nodes := time.Now(), faultsControlPlanes+faultsWorkers
+	start, nodes := time.Now(), faultsControlPlanes+faultsWorkers
 	capcontest.Eventually(s.t, "each Machine has one container", func(ctx context.Context) (string, error) {
 		api, err := capcontest.ConnectManagement(ctx, s.t.Output(), s.program)
 		if err != nil {
@@ -236,14 +236,14 @@ func (s *sample) isHealthy() {
 		return "", nil
 	})
 	capcontest.MachinesReady(s.t, s.program)
-	nodesLive(s.t, s.program.Kubeconfig(faultsCluster), nodes, began)
+	nodesLive(s.t, s.program.Kubeconfig(faultsCluster), nodes, start)
 	recordIsKept(s.t, s.program)
 	balancers := slices.DeleteFunc(s.containers(), func(c engine.Container) bool { return !capcontest.IsLoadBalancer(c) })
 	if len(balancers) != 1 {
 		s.t.Errorf("load balancers: %v", balancers)
 	}
 	s.noVolumeIsLeft()
-	s.t.Logf("healthy after %s", time.Since(began).Round(time.Second))
+	s.t.Logf("healthy after %s", time.Since(start).Round(time.Second))
 }
 
 // noVolumeIsLeft without a container.

@@ -161,7 +161,7 @@ func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcontes
 	t.Helper()
 	program.MustRun(o.back...)
 	ended := make(chan struct{})
-	began := time.Now()
+	start := time.Now()
 	go func() {
 		defer close(ended)
 		// It may give up while the engine is down; the next one continues.
@@ -184,7 +184,7 @@ func (o operation) interrupt(t *testing.T, eng engine.Engine, program *capcontes
 	} else if kept != nil && !slices.Equal(kept, capcontest.IDs(found)) {
 		t.Errorf("containers %v, want %v: what kubeadm had created was removed", capcontest.IDs(found), kept)
 	}
-	t.Logf("ready %.0fs after its start, %.0fs after the engine stopped", time.Since(began).Seconds(), time.Since(stopped).Seconds())
+	t.Logf("ready %.0fs after its start, %.0fs after the engine stopped", time.Since(start).Seconds(), time.Since(stopped).Seconds())
 }
 
 // awaitContainers waits until the cluster has so many machines on the engine.

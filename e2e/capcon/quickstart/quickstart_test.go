@@ -50,7 +50,7 @@ func TestQuickstart(t *testing.T) {
 	steps := []capcontest.Step{
 		{Name: "up 1+1", Run: func(t *testing.T) { upTraced(t, program.At(t)) }},
 		{Name: "nodes ready", Run: func(t *testing.T) { capcontest.NodesReady(t, program.At(t).ConnectCluster(), 2) }},
-		{Name: "nodes have the memory asked for", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t)) }},
+		{Name: "nodes have the requested memory", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t)) }},
 		{Name: "docker: metrics-server is installed", Run: func(t *testing.T) { installMetricsServer(t, eng, program.At(t)) }},
 		{Name: "pods talk across nodes", Run: func(t *testing.T) { capcontest.PodsTalk(t, eng, program.At(t)) }},
 		{Name: "images of registries", Run: func(t *testing.T) { pullsFromRegistries(t, eng, program.At(t)) }},

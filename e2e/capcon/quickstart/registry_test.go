@@ -57,10 +57,10 @@ func pullsFromRegistries(t *testing.T, eng engine.Engine, program *capcontest.Pr
 	port := strconv.Itoa(freePort(t))
 	program.MustRun("registry", "up", "--port", port)
 	t.Cleanup(func() { _, _ = program.Run(context.WithoutCancel(t.Context()), "registry", "down") })
-	began := time.Now()
+	start := time.Now()
 	push(t, image, "localhost:"+port+"/web:v1", authn.Anonymous, nil)
 	runPod(t, program, "localhost:"+port+"/web:v1")
-	t.Logf("from the push of an image to its Pod: %s", time.Since(began).Round(100*time.Millisecond))
+	t.Logf("from the push of an image to its Pod: %s", time.Since(start).Round(100*time.Millisecond))
 	privateRegistry(t, eng, program, image)
 	for i, container := range capcontest.NodeContainers(t, eng, program.Cluster) {
 		if container.ID != before[i].ID {

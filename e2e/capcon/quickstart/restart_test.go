@@ -70,7 +70,7 @@ func TestRestart(t *testing.T) {
 //	RESTARTS  which of the interruptions, separated by blanks, or "all";
 //	          default the one that is most like a reboot. What must not be
 //	          done to this engine is skipped, each by its name, and fails
-//	          where it was asked for by name or CI is set
+//	          where it was requested by name or CI is set
 func withstandsRestarts(t *testing.T, eng engine.Engine, program *capcontest.Program) {
 	t.Helper()
 	storeRecord(t, program)
@@ -108,12 +108,12 @@ func interrupt(t *testing.T, eng engine.Engine, program *capcontest.Program, int
 	t.Helper()
 	watch := watchStatus(t, eng, program)
 	cluster := program.ConnectCluster()
-	began := time.Now()
+	start := time.Now()
 	// Its load balancer is not there yet when the engine or the containers stop.
 	capcontest.ExposeServers(t, cluster, "late")
 	interruption.stop(t)
 	interruption.start(t)
-	t.Logf("interrupted for %.1fs", time.Since(began).Seconds())
+	t.Logf("interrupted for %.1fs", time.Since(start).Seconds())
 	back := time.Now()
 	nodesLive(t, before.kubeconfig, len(capcontest.NodeContainers(t, eng, program.Cluster)), back)
 	t.Logf("all Nodes Ready %.1fs later", time.Since(back).Seconds())
@@ -205,7 +205,7 @@ func observe(t *testing.T, eng engine.Engine, program *capcontest.Program) stand
 }
 
 // nodesLive waits until the kubelets of so many Nodes have reported since a
-// time, through a kubeconfig of before.
+// time, through an earlier kubeconfig.
 func nodesLive(t *testing.T, kubeconfig []byte, want int, since time.Time) {
 	t.Helper()
 	config := must.Get(clientcmd.RESTConfigFromKubeConfig(kubeconfig))(t)

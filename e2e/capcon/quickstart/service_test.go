@@ -36,7 +36,7 @@ const webExample = "../../../examples/web.yaml"
 // moves from node to node, never pause.
 func scaleUnderLoad(t *testing.T, program *capcontest.Program) {
 	cluster := program.ConnectCluster()
-	// The nodes of before may have been replaced.
+	// The earlier nodes may have been replaced.
 	capcontest.LoadWebtool(t, program)
 	applyExample(t, program, webExample)
 	capcontest.ServiceAnswers(t, cluster, "web")

@@ -54,7 +54,7 @@ type clusterStatus struct {
 	Workers     struct{ Wanted, Ready int32 }
 }
 
-// good reports whether the cluster is said to be as it was asked for.
+// good reports whether the status says that the cluster is as desired.
 func (c clusterStatus) good() bool {
 	return c.Available || c.State == "available"
 }
@@ -193,7 +193,7 @@ func stoppedIsNotAvailable(t *testing.T, eng engine.Engine, program *capcontest.
 		metav1.SetMetaDataAnnotation(&m.ObjectMeta, infrav1.MaintenanceAnnotation, "")
 	})
 	must.Succeed(t, eng.StopContainer(t.Context(), worker.Name, 10*time.Second))
-	began := time.Now()
+	start := time.Now()
 	var last clusterStatus
 	capcontest.Eventually(t, "status reports the stopped worker", func(ctx context.Context) (string, error) {
 		report, code, err := statusOf(ctx, program)
@@ -205,7 +205,7 @@ func stoppedIsNotAvailable(t *testing.T, eng engine.Engine, program *capcontest.
 		}
 		return "", nil
 	})
-	t.Logf("reported after %.1fs: %s", time.Since(began).Seconds(), last.State)
+	t.Logf("reported after %.1fs: %s", time.Since(start).Seconds(), last.State)
 	for range 5 {
 		if report, _, err := statusOf(t.Context(), program); err != nil || len(report.Clusters) != 1 || report.Clusters[0].good() {
 			t.Errorf("while the worker is stopped, status reports %+v, %v", report, err)
