@@ -14,25 +14,24 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
+// Package management talks to the management cluster: it applies, reads and
+// deletes what belongs to a cluster, and says how far the cluster has come.
+// The saying is pure: Summarize turns the objects that were read into a
+// Snapshot.
 package management
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
@@ -40,8 +39,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
 
 // Namespace of the clusters in the management plane. One user has one plane: a second level
@@ -96,93 +93,6 @@ func Connect(kubeconfig []byte) (client.WithWatch, error) {
 	return c, nil
 }
 
-// Create the objects of a new cluster. The Cluster comes last: where it is, everything that
-// it needs is there too. It is there already: an AlreadyExists error of the API, and it is
-// left as it is.
-//
-// Cluster API would set the Cluster's finalizer by itself. That takes one of
-// its reconciles, which are a second apart, and all else would wait for it.
-func Create(ctx context.Context, c client.Client, rendered objects.Rendered) error {
-	for _, object := range slices.Concat(rendered.Class, rendered.Owned) {
-		if err := apply(ctx, c, object); err != nil {
-			return err
-		}
-	}
-	cluster := rendered.Cluster.DeepCopy()
-	controllerutil.AddFinalizer(cluster, clusterv1.ClusterFinalizer)
-	if err := c.Create(ctx, cluster, client.FieldOwner(FieldOwner)); err != nil {
-		return fmt.Errorf("create Cluster %q: %w", cluster.Name, err)
-	}
-	return adopt(ctx, c, cluster)
-}
-
-// Update writes the changes of a plan and nothing else. The Cluster changed since the plan was
-// computed: a Conflict error of the API.
-func Update(ctx context.Context, c client.Client, namespace string, plan update.Plan) error {
-	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: plan.Cluster}}
-	patch, err := plan.Patch()
-	if err != nil {
-		return err
-	}
-	if patch != nil {
-		if err := c.Patch(ctx, cluster, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
-			return fmt.Errorf("patch Cluster %q: %w", plan.Cluster, err)
-		}
-	} else if err := c.Get(ctx, client.ObjectKeyFromObject(cluster), cluster); err != nil {
-		return fmt.Errorf("get Cluster %q: %w", plan.Cluster, err)
-	}
-	return adopt(ctx, c, cluster)
-}
-
-// adopt lets the objects of the Pod network go with the Cluster. Cluster API does this for
-// the objects it refers to; the others would be left behind. It adds itself as an owner at
-// the same time, so that the objects may change meanwhile.
-func adopt(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) error {
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error { return adoptOnce(ctx, c, cluster) })
-}
-
-func adoptOnce(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) error {
-	objectsLeft, err := unowned(ctx, c, cluster)
-	if err != nil {
-		return fmt.Errorf("read Pod network of cluster %q: %w", cluster.Name, err)
-	}
-	for _, object := range objectsLeft {
-		patch := client.MergeFromWithOptions(object.DeepCopyObject().(client.Object), client.MergeFromWithOptimisticLock{}) //nolint:forcetypeassert // a copy of one
-		object.SetOwnerReferences(append(object.GetOwnerReferences(), objects.OwnerOf(cluster)))
-		if err := c.Patch(ctx, object, patch, client.FieldOwner(FieldOwner)); err != nil {
-			return fmt.Errorf("set owner of %s %q: %w", kindOf(object), object.GetName(), err)
-		}
-	}
-	return nil
-}
-
-func apply(ctx context.Context, c client.Client, object client.Object) error {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return fmt.Errorf("convert %T: %w", object, err)
-	}
-	u := &unstructured.Unstructured{Object: content}
-	unstructured.RemoveNestedField(u.Object, "status")
-	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner(FieldOwner), client.ForceOwnership)
-	if err != nil {
-		return fmt.Errorf("apply %s %q: %w", u.GetKind(), u.GetName(), err)
-	}
-	return nil
-}
-
-// Delete asks for the deletion of a Cluster and returns immediately; what belongs
-// to it is deleted first, in the order Cluster API has for that. Absent: no
-// error.
-func Delete(ctx context.Context, c client.Client, namespace, name string) error {
-	doomed := &clusterv1.Cluster{}
-	doomed.Namespace, doomed.Name = namespace, name
-	if err := client.IgnoreNotFound(c.Delete(ctx, doomed)); err != nil {
-		return fmt.Errorf("delete Cluster %q: %w", name, err)
-	}
-	return nil
-}
-
 // Clusters returns all Clusters of the management cluster.
 func Clusters(ctx context.Context, c client.Client) ([]clusterv1.Cluster, error) {
 	list := &clusterv1.ClusterList{}
@@ -199,4 +109,13 @@ func ContainerClusters(ctx context.Context, c client.Client) ([]infrav1.Containe
 		return nil, fmt.Errorf("list ContainerClusters: %w", err)
 	}
 	return list.Items, nil
+}
+
+// get an object of the management cluster, and whether it is there.
+func get(ctx context.Context, c client.Client, namespace, name string, into client.Object) (bool, error) {
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, err
 }

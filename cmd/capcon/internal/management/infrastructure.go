@@ -21,8 +21,11 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -115,4 +118,29 @@ func ForgetEngine(ctx context.Context, c client.Client, observed *infrav1.Contai
 		return nil
 	}
 	return fmt.Errorf("remove the engine of ContainerCluster %q: %w", observed.Name, err)
+}
+
+// keepAnnotation of the namespace default says that the management cluster was
+// asked for by itself, and does not go with its last cluster. It lies where it
+// goes with the management cluster, and is there for all its users.
+const keepAnnotation = "capcon.cluster.x-k8s.io/keep"
+
+// Keep the management cluster when its last cluster is deleted.
+func Keep(ctx context.Context, c client.Client) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:""}}}`, keepAnnotation)
+	if err := c.Patch(ctx, namespace, client.RawPatch(types.MergePatchType, patch)); err != nil {
+		return fmt.Errorf("annotate namespace %q: %w", namespace.Name, err)
+	}
+	return nil
+}
+
+// IsKept reports whether Keep was called.
+func IsKept(ctx context.Context, c client.Client) (bool, error) {
+	namespace := &corev1.Namespace{}
+	if _, err := get(ctx, c, "", metav1.NamespaceDefault, namespace); err != nil {
+		return false, fmt.Errorf("read namespace %q: %w", metav1.NamespaceDefault, err)
+	}
+	_, kept := namespace.Annotations[keepAnnotation]
+	return kept, nil
 }

@@ -18,20 +18,15 @@ package management
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 func summarizeMachines(o Observed) []Machine {
@@ -98,179 +93,4 @@ func machineReady(machine *clusterv1.Machine) bool {
 func provisioned(machine *clusterv1.Machine) bool {
 	return machine.DeletionTimestamp.IsZero() && machine.Status.NodeRef.IsDefined() &&
 		conditions.IsTrue(machine, clusterv1.MachineInfrastructureReadyCondition)
-}
-
-// fatal are the conditions that do not become true without a user, and the remedy.
-var fatal = []struct{ condition, reason, remedy string }{
-	{infrav1.PreflightPassedCondition, infrav1.PreflightFailedReason, "fix the reported problems on the engine's host"},
-	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "remove the network, or use another one with --network"},
-	{infrav1.NetworkReadyCondition, infrav1.ContainerNotOwnedReason, "remove the resource, or use another cluster name"},
-	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerImagePullFailedReason, imageRemedy + " --load-balancer-image"},
-	{infrav1.LoadBalancerReadyCondition, infrav1.HostPortInUseReason, "stop the process or container that uses the port: kubeconfigs contain it"},
-	{infrav1.LoadBalancerReadyCondition, infrav1.AddressInUseReason, "remove the container"},
-	{infrav1.LoadBalancerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
-	{infrav1.LoadBalancerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container"},
-	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerPausedReason, "unpause the container of the load balancer"},
-	{infrav1.StoppedCondition, infrav1.StopFailedReason, "see why the processes of the containers do not end with capcon logs; the stop is retried"},
-	{infrav1.StoppedCondition, infrav1.StartFailedReason, "fix what the message names; containers that ended are started again by themselves"},
-	{infrav1.ContainerReadyCondition, infrav1.ImagePullFailedReason, imageRemedy + " --image"},
-	{infrav1.ContainerReadyCondition, infrav1.VersionUnsupportedReason, "use a node image of that version with --image"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerFailedReason, "fix the cause in the engine's error; to use another --image, delete the cluster first"},
-	{infrav1.ContainerReadyCondition, infrav1.HostPortInUseReason, "stop the process or container that uses the port, or use another hostPort"},
-	{infrav1.ContainerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerCrashLoopReason, "see why it exits with capcon logs; an --image that is not a node image exits immediately"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerPausedReason, "unpause the container"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerDisconnectedReason, "connect the container to the network with its address"},
-	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, deleteRemedy},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, bootstrapRemedy},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapTimeoutReason, "see the log of the bootstrap with capcon logs"},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, deleteRemedy},
-	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapDataInvalidReason, "fix the kubeadm configuration"},
-	{infrav1.BootstrapCompletedCondition, infrav1.ProviderIDMismatchReason, "remove --provider-id from the kubelet's arguments"},
-}
-
-// replacing are the remedies that end the only control plane.
-var replacing = []string{deleteRemedy, bootstrapRemedy}
-
-const (
-	deleteRemedy    = "delete the Machine; its controller replaces it"
-	bootstrapRemedy = "fix the cause where the KubeadmConfig comes from (runcmd is preKubeadmCommands, kubeadm and postKubeadmCommands), " +
-		"then " + deleteRemedy
-	imageRemedy  = "build it (make images), load it (capcon images load FILE), or use an existing image with"
-	subnetRemedy = "delete machines, or create the cluster on a network with a larger subnet (--network)"
-)
-
-func troubles(o Observed) []Trouble {
-	var found []Trouble
-	if o.Infrastructure != nil {
-		found = append(found, troublesOf("cluster "+o.Infrastructure.Name, o.Infrastructure.Status.Conditions)...)
-		if trouble, exists := workloadTrouble(o.Infrastructure); exists {
-			found = append(found, trouble)
-		}
-	}
-	ofCluster := len(found)
-	for i := range o.Containers {
-		container := &o.Containers[i]
-		machine := machineOf(o, container)
-		// On its way out a machine may be in any state. Its container's turn
-		// comes last.
-		leaving := !container.DeletionTimestamp.IsZero() || machine != nil && !machine.DeletionTimestamp.IsZero()
-		if !leaving {
-			found = append(found, troublesOfMachine(o, container, machine)...)
-		}
-	}
-	for i := range found[:ofCluster] {
-		// What failed is a machine that says so itself, and that may be replaced.
-		found[i].MayPass = found[i].MayPass || found[i].Reason == infrav1.StartFailedReason && len(found) > ofCluster
-	}
-	return found
-}
-
-// machineOf returns the Machine of a container; nil where it has none.
-func machineOf(o Observed, container *infrav1.ContainerMachine) *clusterv1.Machine {
-	for i := range o.Machines {
-		if o.Machines[i].Spec.InfrastructureRef.Name == container.Name {
-			return &o.Machines[i]
-		}
-	}
-	return nil
-}
-
-func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine *clusterv1.Machine) []Trouble {
-	found := troublesOf("machine "+container.Name, container.Status.Conditions)
-	for i := range found {
-		switch {
-		case machine == nil:
-		case replaceable(o, machine, found[i].Reason):
-			found[i].Replace, found[i].Node = machine.Name, machine.Status.NodeRef.Name
-			found[i].Observed = client.Preconditions{UID: &machine.UID, ResourceVersion: &machine.ResourceVersion}
-			found[i].Remedy = fmt.Sprintf("\"capcon up %s\" replaces the Machine", o.Cluster.Name)
-		case !slices.Contains(replacing, found[i].Remedy) || !isOnlyControlPlane(o, machine):
-		case found[i].Reason == infrav1.ContainerNotFoundReason:
-			found[i].Remedy = fmt.Sprintf("the cluster is lost with its only control plane; delete it with \"capcon down %s\"", o.Cluster.Name)
-		default:
-			found[i].Remedy = fmt.Sprintf("no other control plane can replace it: create the cluster again, with \"capcon down %[1]s\" and \"capcon up %[1]s\"", o.Cluster.Name)
-		}
-	}
-	if silent, found := kubeletSilent(container, machine); found {
-		return []Trouble{silent}
-	}
-	if pressure, exists := nodePressure(container, machine); exists {
-		found = append(found, pressure)
-	}
-	return found
-}
-
-// workloadTrouble: storage or load balancers of Services cannot be provided or removed, which
-// is retried.
-func workloadTrouble(cluster *infrav1.ContainerCluster) (Trouble, bool) {
-	condition := meta.FindStatusCondition(cluster.Status.Conditions, infrav1.WorkloadControllersReadyCondition)
-	if condition == nil || condition.Status == metav1.ConditionTrue || condition.Reason == infrav1.WorkloadControllersConnectingReason {
-		return Trouble{}, false
-	}
-	return Trouble{
-		Object: "cluster " + cluster.Name, Reason: condition.Reason, Message: condition.Message, MayPass: true,
-		Remedy: "it is retried; if it persists, fix the cause in the message, or the log of the provider's manager",
-	}, true
-}
-
-// nodePressure: the kubelet evicts Pods, although the Node is Ready: it lacks disk, memory or
-// process IDs, which the message of Cluster API's condition names.
-func nodePressure(container *infrav1.ContainerMachine, machine *clusterv1.Machine) (Trouble, bool) {
-	if machine == nil || !conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition) {
-		return Trouble{}, false
-	}
-	healthy := conditions.Get(machine, clusterv1.MachineNodeHealthyCondition)
-	if healthy == nil || healthy.Status != metav1.ConditionFalse {
-		return Trouble{}, false
-	}
-	return Trouble{
-		Object: "machine " + container.Name, Reason: healthy.Reason, Message: healthy.Message, MayPass: true,
-		Remedy: "free what the message names: all nodes share disk and process IDs of the engine's host (capcon doctor); " +
-			"memory is that of the host or the machine's limit (capcon up --memory)",
-	}, true
-}
-
-// isOnlyControlPlane reports whether the state of the cluster is nowhere else.
-func isOnlyControlPlane(o Observed, machine *clusterv1.Machine) bool {
-	controlPlanes := 0
-	for i := range o.Machines {
-		if util.IsControlPlaneMachine(&o.Machines[i]) {
-			controlPlanes++
-		}
-	}
-	return util.IsControlPlaneMachine(machine) && hasState(o, machine) && controlPlanes == 1
-}
-
-// kubeletSilent: the container runs, and its kubelet has reported nothing for 40 s. It does
-// again after a pause of the host, for example.
-func kubeletSilent(container *infrav1.ContainerMachine, machine *clusterv1.Machine) (Trouble, bool) {
-	bootstrapped := meta.IsStatusConditionTrue(container.Status.Conditions, infrav1.ContainerReadyCondition) &&
-		meta.IsStatusConditionTrue(container.Status.Conditions, infrav1.BootstrapCompletedCondition)
-	if !bootstrapped || machine == nil || !machine.Status.NodeRef.IsDefined() {
-		return Trouble{}, false
-	}
-	ready := conditions.Get(machine, clusterv1.MachineNodeReadyCondition)
-	if ready == nil || ready.Reason != clusterv1.MachineNodeReadyUnknownReason {
-		return Trouble{}, false
-	}
-	name, _ := identity.ParseProviderID(container.Spec.ProviderID) // A machine that has a Node has it.
-	return Trouble{
-		Object: "machine " + container.Name, Reason: ready.Reason, Message: ready.Message, MayPass: true,
-		Remedy: fmt.Sprintf("its container runs; see what its kubelet does with capcon logs, or restart it: docker exec %s systemctl restart kubelet (with Podman, podman exec)", name),
-	}, true
-}
-
-func troublesOf(object string, present []metav1.Condition) []Trouble {
-	var found []Trouble
-	for _, entry := range fatal {
-		condition := meta.FindStatusCondition(present, entry.condition)
-		if condition != nil && condition.Reason == entry.reason && condition.Status != metav1.ConditionTrue {
-			found = append(found, Trouble{
-				Object: object, Reason: condition.Reason, Message: condition.Message, Remedy: entry.remedy,
-			})
-		}
-	}
-	return found
 }

@@ -21,7 +21,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
@@ -30,6 +34,24 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 )
+
+// Observed are the objects of a cluster as they were read. Any may be nil.
+type Observed struct {
+	Cluster        *clusterv1.Cluster
+	Infrastructure *infrav1.ContainerCluster
+	ControlPlane   *controlplanev1.KubeadmControlPlane
+	Workers        []clusterv1.MachineDeployment
+	Machines       []clusterv1.Machine
+	Containers     []infrav1.ContainerMachine
+	// HasKubeconfig says that the host's kubeconfig is there; false where the Cluster is
+	// being deleted.
+	HasKubeconfig bool
+}
+
+// Orphaned reports whether no object is left that containers could belong to.
+func (o Observed) Orphaned() bool {
+	return o.Cluster == nil && o.Infrastructure == nil && len(o.Containers) == 0
+}
 
 // Observe reads the objects of a cluster.
 func Observe(ctx context.Context, c client.Client, namespace, name string) (Observed, error) {
@@ -101,4 +123,69 @@ func find[T any, P interface {
 		return nil
 	}
 	return object
+}
+
+// watchPause lies between the end of a watch and the next one.
+const watchPause = time.Second
+
+// WatchDeletion returns a channel that gets a value when the Cluster is deleted. Callers
+// poll all the same: what happens between two watches is not reported.
+func WatchDeletion(ctx context.Context, c client.WithWatch, namespace, name string) <-chan struct{} {
+	clusters := &metav1.PartialObjectMetadataList{}
+	clusters.SetGroupVersionKind(clusterv1.GroupVersion.WithKind("ClusterList"))
+	isDeletion := func(event watch.Event) bool { return event.Type == watch.Deleted }
+	return watchFor(ctx, c, isDeletion, clusters, client.InNamespace(namespace), client.MatchingFields{"metadata.name": name})
+}
+
+// WatchReadiness returns a channel that gets a value when a Machine of the cluster becomes
+// ready. Callers poll all the same, as with WatchDeletion.
+func WatchReadiness(ctx context.Context, c client.WithWatch, namespace, name string) <-chan struct{} {
+	ready := map[string]bool{}
+	becomesReady := func(event watch.Event) bool {
+		machine, ok := event.Object.(*clusterv1.Machine)
+		if !ok {
+			return false // an error of the API server
+		}
+		before := ready[machine.Name]
+		ready[machine.Name] = machineReady(machine)
+		return ready[machine.Name] && !before
+	}
+	return watchFor(ctx, c, becomesReady, &clusterv1.MachineList{},
+		client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: name})
+}
+
+// watchFor returns a channel that gets a value after events that matter; one value for
+// those since the last one was received.
+func watchFor(
+	ctx context.Context, c client.WithWatch, matters func(watch.Event) bool, list client.ObjectList, options ...client.ListOption,
+) <-chan struct{} {
+	events := make(chan struct{}, 1)
+	go wait.UntilWithContext(ctx, func(ctx context.Context) {
+		watcher, err := c.Watch(ctx, list, options...)
+		if err != nil {
+			return
+		}
+		defer watcher.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case event, open := <-watcher.ResultChan():
+				if !open {
+					return
+				}
+				if matters(event) {
+					notify(events)
+				}
+			}
+		}
+	}, watchPause)
+	return events
+}
+
+func notify(events chan<- struct{}) {
+	select {
+	case events <- struct{}{}:
+	default: // One is waiting already.
+	}
 }

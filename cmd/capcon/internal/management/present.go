@@ -24,7 +24,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -141,13 +140,4 @@ func kindOf(object client.Object) string {
 		return "ConfigMap"
 	}
 	return "ClusterResourceSet"
-}
-
-// get an object of the management cluster, and whether it is there.
-func get(ctx context.Context, c client.Client, namespace, name string, into client.Object) (bool, error) {
-	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, into)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
 }

@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package management
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+// The class of the documentation is there, with templates that no other class has, and one that
+// exists is not changed: that would replace the Machines of its clusters.
+func TestEnsureNamedClass(t *testing.T) {
+	t.Parallel()
+	c := fake.NewClientBuilder().WithScheme(must.Get(Scheme())(t)).Build()
+	key := client.ObjectKey{Namespace: "default", Name: "container"}
+	must.Succeed(t, EnsureNamedClass(t.Context(), c, "default"))
+	class := &clusterv1.ClusterClass{}
+	must.Succeed(t, c.Get(t.Context(), key, class))
+	template := class.Spec.Infrastructure.TemplateRef.Name
+	must.Succeed(t, c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: template}, &infrav1.ContainerClusterTemplate{}))
+
+	// An earlier release had other content.
+	class.Spec.Variables = nil
+	must.Succeed(t, c.Update(t.Context(), class))
+	must.Succeed(t, EnsureNamedClass(t.Context(), c, "default"))
+	after := &clusterv1.ClusterClass{}
+	must.Succeed(t, c.Get(t.Context(), key, after))
+	if diff := cmp.Diff(class, after); diff != "" {
+		t.Errorf("the class has been changed (-before +after):\n%s", diff)
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		object client.Object
+		// owners are the kinds that own it.
+		owners []string
+		counts bool
+	}{
+		"OfTheCluster": {
+			reason: "It goes with the Cluster, after it.",
+			object: &addonsv1.ClusterResourceSet{}, owners: []string{"Cluster"}, counts: true,
+		},
+		"OfItsControlPlane": {
+			reason: "So does what its parts own.",
+			object: &corev1.Secret{}, owners: []string{"KubeadmControlPlane"}, counts: true,
+		},
+		"OfTheClusterAndASet": {
+			reason: "A set owns what capcon installs by it, and the Cluster does too.",
+			object: &corev1.ConfigMap{}, owners: []string{"ClusterResourceSet", "Cluster"}, counts: true,
+		},
+		"OfTheUser": {
+			reason: "No controller removes what a user made for the Cluster: waiting for that would never end.",
+			object: &corev1.Secret{},
+		},
+		"InstalledByTheUser": {
+			reason: "Nor what the user's own set installs.",
+			object: &corev1.ConfigMap{}, owners: []string{"ClusterResourceSet"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			scheme := must.Get(Scheme())(t)
+			tc.object.SetNamespace("default")
+			tc.object.SetName("it")
+			tc.object.SetLabels(map[string]string{clusterv1.ClusterNameLabel: "demo"})
+			var owners []metav1.OwnerReference
+			for _, kind := range tc.owners {
+				owners = append(owners, metav1.OwnerReference{Kind: kind, Name: "demo"})
+			}
+			tc.object.SetOwnerReferences(owners)
+			api := fake.NewClientBuilder().WithScheme(scheme).WithObjects(tc.object).Build()
+			left := must.Get(Leftovers(t.Context(), api, "default", "demo"))(t)
+			if diff := cmp.Diff(tc.counts, len(left) == 1); diff != "" {
+				t.Errorf("%s\nwhether it counts (-want, +got):\n%s%q", tc.reason, diff, left)
+			}
+		})
+	}
+}
+
+// A pipeline that tags each build adds names without a limit.
+func TestKeptImages(t *testing.T) {
+	t.Parallel()
+	many := func(from, to int) (names []string) {
+		for i := from; i < to; i++ {
+			names = append(names, fmt.Sprintf("app:%d", i))
+		}
+		return names
+	}
+	for name, tc := range map[string]struct {
+		reason         string
+		present, added []string
+		absent         string
+		want           []string
+	}{
+		"First":    {"The list is empty at first.", nil, []string{"a:1", "b:1", "a:1"}, "", []string{"a:1", "b:1"}},
+		"Again":    {"What was loaded last is the newest.", []string{"a:1", "b:1"}, []string{"a:1"}, "", []string{"b:1", "a:1"}},
+		"Removed":  {"The engine cannot give it to a node.", []string{"a:1", "b:1"}, []string{"c:1"}, "a:1", []string{"b:1", "c:1"}},
+		"TooMany":  {"The oldest leaves.", many(0, maxImages), []string{"a:1"}, "", append(many(1, maxImages), "a:1")},
+		"FullGone": {"A name that leaves makes room.", many(0, maxImages), []string{"a:1"}, "app:7", append(slices.Concat(many(0, 7), many(8, maxImages)), "a:1")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := keptImages(tc.present, tc.added, func(name string) bool { return name != tc.absent })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// The API server refuses a list that is longer than the limit of the type.
+func TestMaxImagesIsThatOfTheAPI(t *testing.T) {
+	t.Parallel()
+	types := string(must.Get(os.ReadFile("../../../../api/v1beta2/containercluster_types.go"))(t))
+	before, _, _ := strings.Cut(types, "\tImages []string")
+	markers := before[strings.LastIndex(before, "\n\n"):]
+	if want := fmt.Sprintf("+kubebuilder:validation:MaxItems=%d\n", maxImages); !strings.Contains(markers, want) {
+		t.Errorf("the field images does not have %q:\n%s", want, markers)
+	}
+}
