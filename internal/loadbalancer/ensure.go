@@ -20,11 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -32,75 +29,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// Spec says what load balancer a cluster or one of its Services has.
-type Spec struct {
-	// Owner names the container and labels it.
-	Owner identity.Owner
-	// Service that it is for; the zero value means the control plane.
-	Service Service
-	// Image that is present on the engine.
-	Image string
-	// Network it starts on; must exist.
-	Network string
-	// Addresses are pinned; none = choose, to be pinned by the caller from
-	// State.Addresses.
-	Addresses []netip.Addr
-	// HostAddress that ports are published on; the zero value means 127.0.0.1.
-	HostAddress netip.Addr
-	// HostPorts by the port of the configuration that each publishes. 0 = choose a free
-	// one, to be pinned by the caller from State.HostPorts. Which ports are published is
-	// fixed for the container's life: others need another container.
-	HostPorts map[uint16]uint16
-	// HostPortRange that free host ports are chosen from; the zero value means the default.
-	HostPortRange network.HostPortRange
-	// Config of the first start, and of every start of a stopped container. That of a
-	// Service is first started without backends: Sync gives it the rest, after haproxy
-	// has accepted it.
-	Config haproxy.Config
-}
-
-// Service of a workload cluster.
-type Service struct {
-	// Namespace and Name are for users, UID identifies it.
-	Namespace, Name, UID string
-}
-
-// Name of the container.
-func (s Spec) Name() string {
-	if s.Service == (Service{}) {
-		return s.Owner.LoadBalancerContainer()
-	}
-	return s.Owner.ServiceContainer(s.Service.Name, s.Service.UID)
-}
-
-func (s Spec) labels() map[string]string {
-	role := identity.RoleLoadBalancer
-	if s.Service != (Service{}) {
-		role = identity.RoleServiceLoadBalancer
-	}
-	labels := s.Owner.ContainerLabels(role, "")
-	if s.Service != (Service{}) {
-		labels[identity.LabelService] = s.Service.Namespace + "/" + s.Service.Name
-		labels[identity.LabelServiceUID] = s.Service.UID
-		labels[identity.LabelPorts] = s.published()
-	}
-	return labels
-}
-
-// published are the ports of HostPorts, as a label has them.
-func (s Spec) published() string {
-	var ports []string
-	for _, port := range slices.Sorted(maps.Keys(s.HostPorts)) {
-		ports = append(ports, strconv.Itoa(int(port)))
-	}
-	return strings.Join(ports, ",")
-}
-
-// ErrForeign says that a container of our name is not ours; see ForeignError.
-var ErrForeign = errors.New("container is not owned by this cluster")
-
 // ForeignError names a container that has the load balancer's name and is
-// not the owner's. It is never adopted or removed. It matches ErrForeign.
+// not the owner's. It is never adopted or removed.
 type ForeignError struct {
 	// Container is its name.
 	Container string
@@ -111,11 +41,8 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("container %q already exists and is not owned by this cluster; remove or rename it", e.Container)
 }
 
-// Is reports whether target is ErrForeign.
-func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
-
 // Ensure makes sure that the load balancer's container exists and runs, and
-// returns it as observed. found is what Inspect returned just before. What runs
+// returns it as observed. existing is what Inspect returned just before. What runs
 // already is not changed unless it lacks a pinned address or port or its network:
 // then it is recreated with them. One that exited is started, or recreated where the
 // spec has another image now. A paused container stays paused.
@@ -126,51 +53,71 @@ func (e *ForeignError) Is(target error) bool { return target == ErrForeign }
 // ResourceAddress or ResourceHostPort. No address left:
 // *network.ExhaustedError. No host port left: ErrNoHostPort. A configuration that cannot be rendered:
 // *haproxy.InvalidError.
-func Ensure(ctx context.Context, containers network.Engine, spec Spec, found State) (State, error) {
+func Ensure(ctx context.Context, containers network.Engine, spec Spec, existing State) (State, error) {
 	text, err := haproxy.Render(spec.Config)
 	if err != nil {
 		return State{}, fmt.Errorf("render configuration: %w", err)
 	}
-	state, container := found, found.container
-	switch {
-	case container.Name == "":
+	state := existing
+	switch decide(existing, spec) {
+	case refuse:
+		return State{}, &ForeignError{Container: existing.Name}
+	case place:
 		return create(ctx, containers, spec)
-	case !ours(container, spec):
-		return State{}, &ForeignError{Container: container.Name}
-	case neverStarted(container):
-		// Place continues what an interrupted call left, or replaces it.
-		return create(ctx, containers, spec)
-	case !fit(container, spec):
+	case replace:
 		return recreate(ctx, containers, spec)
-	case ended(container.Status):
-		err = restart(ctx, containers, container.Name, text)
+	case start:
+		err = restart(ctx, containers, existing.Name, text)
 		if len(spec.Addresses) == 0 && engine.IsTaken(err, engine.ResourceAddress) ||
 			!pinsHostPorts(spec) && engine.IsTaken(err, engine.ResourceHostPort) {
 			// The place it had was not published yet.
 			return recreate(ctx, containers, spec)
 		}
 		if err == nil {
-			state, err = Inspect(ctx, containers, container.Name)
+			state, err = Inspect(ctx, containers, existing.Name)
 		}
 		if err != nil {
 			return State{}, err
 		}
+		if state.Running && !publishes(state, spec) {
+			return recreate(ctx, containers, spec)
+		}
+	case keep:
 	}
-	state, err = state.ask(ctx, containers)
-	if err == nil && state.Running && !publishes(state, spec) {
-		return recreate(ctx, containers, spec)
-	}
-	return state, err
+	return state.readStatus(ctx, containers)
 }
 
-// pinsHostPorts reports whether no host port is left to be chosen.
-func pinsHostPorts(spec Spec) bool {
-	for _, pinned := range spec.HostPorts {
-		if pinned == 0 {
-			return false
-		}
+// action is what Ensure does with a container.
+type action int
+
+const (
+	keep action = iota
+	// refuse to touch what is not ours.
+	refuse
+	// place creates the container, continues what an interrupted call left, or replaces that.
+	place
+	// start again, with the configuration of now.
+	start
+	// replace removes and creates it.
+	replace
+)
+
+func decide(state State, spec Spec) action {
+	container := state.container
+	switch {
+	case container.Name == "":
+		return place
+	case !ours(container, spec):
+		return refuse
+	case container.Status == engine.StatusCreated && container.StartedAt.IsZero():
+		return place
+	case !fit(container, spec), state.Running && !publishes(state, spec):
+		return replace
+	case ended(container.Status):
+		return start
+	default:
+		return keep
 	}
-	return true
 }
 
 // publishes reports whether a running container publishes the ports, on those that are pinned.
@@ -190,44 +137,34 @@ func ours(container engine.Container, spec Spec) bool {
 		container.Labels[identity.LabelServiceUID] == labels[identity.LabelServiceUID]
 }
 
-// fit reports whether the container can become what the spec says by being
-// started, if not by itself. One that cannot is recreated: it has no state.
+// fit reports whether the container can become what the spec says by itself or by being
+// started. One that cannot is recreated: it has no state.
 func fit(container engine.Container, spec Spec) bool {
+	recorded := network.Addresses(container, spec.Network)
 	switch {
 	case container.Status == engine.StatusRemoving:
 		return false
 	case ended(container.Status) && container.Image != spec.Image:
 		// Another image is the remedy for one that does not run.
 		return false
-	}
-	if container.Labels[identity.LabelNetwork] != spec.Network {
+	case container.Labels[identity.LabelNetwork] != spec.Network,
+		spec.Service != (Service{}) && container.Labels[identity.LabelPorts] != spec.published(),
+		!containsAll(recorded, spec.Addresses):
 		return false
 	}
-	if spec.Service != (Service{}) && container.Labels[identity.LabelPorts] != spec.published() {
-		return false
-	}
-	recorded := network.Addresses(container, spec.Network)
-	if !containsAll(recorded, spec.Addresses) {
-		return false
-	}
-	// Who was taken off its network is not reached any more.
+	// One that was disconnected from its network is not reached any more.
 	return container.Status != engine.StatusRunning ||
 		containsAll(container.Networks[spec.Network].Addresses, recorded)
 }
 
-// neverStarted is what was created and lacks its configuration, perhaps.
-func neverStarted(container engine.Container) bool {
-	return container.Status == engine.StatusCreated && container.StartedAt.IsZero()
-}
-
 // ended reports whether starting is the remedy. After a boot of its host
-// Podman 4 says of what ran before that it is created.
+// Podman 4 reports what ran before as created.
 func ended(status engine.Status) bool {
 	return status == engine.StatusExited || status == engine.StatusRestarting || status == engine.StatusCreated
 }
 
-func containsAll(addresses, wanted []netip.Addr) bool {
-	return !slices.ContainsFunc(wanted, func(a netip.Addr) bool { return !slices.Contains(addresses, a) })
+func containsAll(addresses, desired []netip.Addr) bool {
+	return !slices.ContainsFunc(desired, func(a netip.Addr) bool { return !slices.Contains(addresses, a) })
 }
 
 // restart starts a container that ended, with the configuration of now: the
@@ -284,21 +221,7 @@ func create(ctx context.Context, containers network.Engine, spec Spec) (State, e
 	if err != nil {
 		return State{}, fmt.Errorf("create load balancer: %w", err)
 	}
-	return stateOf(container).ask(ctx, containers)
-}
-
-// firstConfig is what a new container is started with. haproxy refuses what it does not
-// like by ending, and the engine starts it again and again; a process that runs says why.
-func firstConfig(spec Spec) haproxy.Config {
-	config := spec.Config
-	if spec.Service == (Service{}) {
-		return config
-	}
-	config.Frontends = slices.Clone(config.Frontends)
-	for i := range config.Frontends {
-		config.Frontends[i].Backends, config.Frontends[i].Sources = nil, nil
-	}
-	return config
+	return stateOf(container).readStatus(ctx, containers)
 }
 
 // Delete removes the load balancer of an owner or its Service, and succeeds if there is

@@ -25,6 +25,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -89,7 +90,7 @@ func TestEnsureTaken(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eng, _ := newProcess(t)
+			eng, _ := newEngine(t)
 			s := spec()
 			tc.change(t, eng, &s)
 			_, err := ensure(t.Context(), eng, s)
@@ -104,19 +105,29 @@ func TestEnsureTaken(t *testing.T) {
 	}
 }
 
-func TestEnsureChoosesFreeHostPort(t *testing.T) {
+func TestRestartMovesFromTakenHostPort(t *testing.T) {
 	t.Parallel()
-	eng, _, first := ensured(t)
-	must.Succeed(t, loadbalancer.Delete(t.Context(), eng, spec()))
-	eng.OccupyHostPort(first.HostPorts[6443])
-	second, err := ensure(t.Context(), eng, spec())
-	if err != nil || second.HostPorts[6443] == first.HostPorts[6443] || second.HostPorts[6443] == 0 {
-		t.Errorf("state %+v, %v, want another port than %d", second, err, first.HostPorts[6443])
+	eng, _, before := ensured(t)
+	must.Succeed(t, eng.StopContainer(t.Context(), before.Name, 0))
+	eng.OccupyHostPort(before.HostPorts[6443])
+	after, err := ensure(t.Context(), eng, spec())
+	if err != nil || after.HostPorts[6443] == before.HostPorts[6443] {
+		t.Errorf("restarted with nothing pinned: %+v, %v, want another port than %d", after, err, before.HostPorts[6443])
 	}
-	must.Succeed(t, eng.StopContainer(t.Context(), second.Name, 0))
-	eng.OccupyHostPort(second.HostPorts[6443])
-	third, err := ensure(t.Context(), eng, spec())
-	if err != nil || third.HostPorts[6443] == second.HostPorts[6443] {
-		t.Errorf("restarted with nothing pinned: %+v, %v, want another port than %d", third, err, second.HostPorts[6443])
+}
+
+// TestEnsureWhileTheEngineCreates: a name that is reserved for our own container is not
+// another owner's.
+func TestEnsureWhileTheEngineCreates(t *testing.T) {
+	t.Parallel()
+	eng, _ := newEngine(t)
+	eng.FailNext("CreateContainer", &engine.ConflictError{Resource: engine.ResourceName, Value: testOwner.LoadBalancerContainer()})
+	var foreign *loadbalancer.ForeignError
+	_, err := ensure(t.Context(), eng, spec())
+	if !errors.Is(err, network.ErrCreating) || errors.As(err, &foreign) {
+		t.Errorf("Ensure: %v, want ErrCreating and no ForeignError", err)
+	}
+	if _, err := ensure(t.Context(), eng, spec()); err != nil {
+		t.Errorf("Ensure after it: %v", err)
 	}
 }

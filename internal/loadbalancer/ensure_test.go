@@ -19,7 +19,6 @@ package loadbalancer_test
 import (
 	"errors"
 	"net/netip"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,36 +72,8 @@ func TestEnsureCreates(t *testing.T) {
 	}
 }
 
-// Capabilities are fixed for the container's life, and its ports are not: a Service, or a
-// cluster's additional ports, can get one below 1024 later.
-func TestEnsurePrivilegedPort(t *testing.T) {
-	t.Parallel()
-	eng, _ := newProcess(t)
-	s, ofService := spec(), spec()
-	ofService.Service = loadbalancer.Service{Namespace: "default", Name: "web", UID: "1"}
-	before := must.Get(ensure(t.Context(), eng, s))(t)
-	must.Get(ensure(t.Context(), eng, ofService))(t)
-	for _, name := range []string{s.Name(), ofService.Name()} {
-		got, _ := eng.Spec(name)
-		if diff := cmp.Diff([]string{"NET_BIND_SERVICE"}, got.Security.AddCapabilities); diff != "" {
-			t.Errorf("capabilities of %s without privileged ports: -want +got:\n%s", name, diff)
-		}
-	}
-	s.Config.Frontends = append(slices.Clone(s.Config.Frontends), haproxy.Frontend{Name: "port-443", Port: 443})
-	after := must.Get(ensure(t.Context(), eng, s))(t)
-	after = must.Get(loadbalancer.Sync(t.Context(), eng, after, s.Config))(t)
-	if after.ID != before.ID || after.Generation == before.Generation {
-		t.Errorf("A port that is added is loaded by the same container; got %s with %q, was %s with %q", after.ID, after.Generation, before.ID, before.Generation)
-	}
-}
-
 func TestEnsureAgain(t *testing.T) {
 	t.Parallel()
-	pinned := func(state loadbalancer.State) loadbalancer.Spec {
-		s := spec()
-		s.Addresses, s.HostPorts = state.Addresses, state.HostPorts
-		return s
-	}
 	cases := map[string]struct {
 		reason string
 		// change the world or the spec.
@@ -120,11 +91,32 @@ func TestEnsureAgain(t *testing.T) {
 				eng.AddImage(engine.Image{Tags: []string{s.Image}}, nil)
 			},
 		},
+		"OtherPorts": {
+			reason: "Sync loads a port that is added, also one below 1024.",
+			change: func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec, _ loadbalancer.State) {
+				s.Config.Frontends = append(s.Config.Frontends, haproxy.Frontend{Name: "port-443", Port: 443})
+			},
+		},
 		"Exited": {
 			reason: "What ended is started, in its place.",
 			change: func(t *testing.T, eng *simulated.Engine, _ *loadbalancer.Spec, state loadbalancer.State) {
+				must.Succeed(t, eng.WriteFile(state.Name, haproxy.ConfigPath, []byte("broken")))
 				must.Succeed(t, eng.StopContainer(t.Context(), state.Name, 0))
 			},
+		},
+		"PinnedAddress": {
+			reason: "It has the address that is pinned.",
+			change: func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec, _ loadbalancer.State) {
+				s.Addresses = []netip.Addr{netip.MustParseAddr("10.7.0.9")}
+			},
+			recreated: true,
+		},
+		"PinnedHostPort": {
+			reason: "It has the port that is pinned.",
+			change: func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec, _ loadbalancer.State) {
+				s.HostPorts = map[uint16]uint16{6443: 7001}
+			},
+			recreated: true,
 		},
 		"ExitedOtherImage": {
 			reason: "Another image is the remedy for one that does not run.",
@@ -160,9 +152,10 @@ func TestEnsureAgain(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eng, _, before := ensured(t)
+			eng, processes, before := ensured(t)
 			was := must.Get(eng.InspectContainer(t.Context(), before.Name))(t)
-			s := pinned(before)
+			s := spec()
+			s.Addresses, s.HostPorts = before.Addresses, before.HostPorts
 			if tc.change != nil {
 				tc.change(t, eng, &s, before)
 			}
@@ -173,44 +166,17 @@ func TestEnsureAgain(t *testing.T) {
 			if after.Running == tc.stopped {
 				t.Errorf("%s\nstate %+v", tc.reason, after)
 			}
-			if after.Address() != before.Address() || after.Running && after.HostPorts[6443] != before.HostPorts[6443] {
-				t.Errorf("%s\nit moved from %s:%d to %s:%d", tc.reason, before.Address(), before.HostPorts[6443], after.Address(), after.HostPorts[6443])
+			if after.Address() != s.Addresses[0] || after.Running && after.HostPorts[6443] != s.HostPorts[6443] {
+				t.Errorf("%s\nit is at %s:%d, and pinned to %s:%d", tc.reason, after.Address(), after.HostPorts[6443], s.Addresses[0], s.HostPorts[6443])
+			}
+			if haproxy.Generation(processes.Loaded(before.Name)) != before.Generation {
+				t.Errorf("%s\nit runs with %q", tc.reason, processes.Loaded(before.Name))
 			}
 			is, err := eng.InspectContainer(t.Context(), before.Name)
 			if err != nil || tc.recreated != (is.ID != was.ID) {
 				t.Errorf("%s\ncontainer %s became %s, %v", tc.reason, was.ID, is.ID, err)
 			}
 		})
-	}
-}
-
-func TestEnsureMovesToPinnedPlace(t *testing.T) {
-	t.Parallel()
-	for name, change := range map[string]func(*loadbalancer.Spec){
-		"Address":  func(s *loadbalancer.Spec) { s.Addresses = []netip.Addr{netip.MustParseAddr("10.7.0.9")} },
-		"HostPort": func(s *loadbalancer.Spec) { s.HostPorts[6443] = 7001 },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eng, _, _ := ensured(t)
-			s := spec()
-			change(&s)
-			state := must.Get(ensure(t.Context(), eng, s))(t)
-			if len(s.Addresses) > 0 && state.Address() != s.Addresses[0] || s.HostPorts[6443] != 0 && state.HostPorts[6443] != s.HostPorts[6443] {
-				t.Errorf("state %+v, want what is pinned", state)
-			}
-		})
-	}
-}
-
-func TestEnsureRestoresConfiguration(t *testing.T) {
-	t.Parallel()
-	eng, p, state := ensured(t)
-	must.Succeed(t, eng.WriteFile(state.Name, haproxy.ConfigPath, []byte("broken")))
-	must.Succeed(t, eng.StopContainer(t.Context(), state.Name, 0))
-	must.Get(ensure(t.Context(), eng, spec()))(t)
-	if haproxy.Generation(p.text) != state.Generation {
-		t.Errorf("it started with %q", p.text)
 	}
 }
 
@@ -223,12 +189,12 @@ func TestForeign(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			eng, _ := newProcess(t)
+			eng, _ := newEngine(t)
 			container := testOwner.LoadBalancerContainer()
 			must.Get(eng.CreateContainer(t.Context(), engine.Spec{Name: container, Image: testImage, Labels: labels}))(t)
 			_, err := ensure(t.Context(), eng, spec())
 			var foreign *loadbalancer.ForeignError
-			if !errors.As(err, &foreign) || !errors.Is(err, loadbalancer.ErrForeign) || foreign.Container != container {
+			if !errors.As(err, &foreign) || foreign.Container != container {
 				t.Errorf("Ensure: %v, want a ForeignError of %q", err, container)
 			}
 			if err := loadbalancer.Delete(t.Context(), eng, spec()); err != nil {
@@ -260,7 +226,7 @@ func TestEnsureSurvivesCrashes(t *testing.T) {
 	_, _, want := ensured(t)
 	for _, when := range []string{"before", "after"} {
 		for number := 1; ; number++ {
-			eng, _ := newProcess(t)
+			eng, _ := newEngine(t)
 			eng.ResetJournal()
 			crashed := false
 			hook := func(call simulated.Call) error {
@@ -291,15 +257,9 @@ func TestEnsureSurvivesCrashes(t *testing.T) {
 				cmpopts.IgnoreFields(loadbalancer.State{}, "ID"), cmpopts.IgnoreUnexported(loadbalancer.State{})); diff != "" {
 				t.Errorf("crash %s call %d: -want +got:\n%s", when, number, diff)
 			}
-			if network.Addresses(container(t, eng, got.Name), "capcon")[0] != got.Address() {
+			if network.Addresses(must.Get(eng.InspectContainer(t.Context(), got.Name))(t), "capcon")[0] != got.Address() {
 				t.Errorf("crash %s call %d: address is not recorded", when, number)
 			}
 		}
 	}
-}
-
-func container(t *testing.T, eng *simulated.Engine, name string) engine.Container {
-	t.Helper()
-	found := must.Get(eng.InspectContainer(t.Context(), name))(t)
-	return found
 }

@@ -29,7 +29,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
-	"github.com/capi-samples/cluster-api-provider-container/test/simulatedhaproxy"
 )
 
 // serviceSpec is the load balancer of a Service with these ports.
@@ -49,21 +48,15 @@ func serviceSpec(name string, ports ...uint16) loadbalancer.Spec {
 	return s
 }
 
-func ensureService(t *testing.T, eng network.Engine, spec loadbalancer.Spec) (loadbalancer.State, error) {
-	t.Helper()
-	found := must.Get(loadbalancer.Inspect(t.Context(), eng, spec.Name()))(t)
-	return loadbalancer.Ensure(t.Context(), eng, spec, found)
-}
-
 // TestTakenHostPortMoves alone: clients know the others.
 func TestTakenHostPortMoves(t *testing.T) {
 	t.Parallel()
-	eng, _ := newProcess(t)
+	eng, _ := newEngine(t)
 	s := serviceSpec("web", 80, 443)
-	before := must.Get(ensureService(t, eng, s))(t)
+	before := must.Get(ensure(t.Context(), eng, s))(t)
 	must.Succeed(t, loadbalancer.Delete(t.Context(), eng, s))
 	eng.OccupyHostPort(before.HostPorts[80])
-	after := must.Get(ensureService(t, eng, s))(t)
+	after := must.Get(ensure(t.Context(), eng, s))(t)
 	if after.HostPorts[443] != before.HostPorts[443] || after.HostPorts[80] == before.HostPorts[80] || after.HostPorts[80] == 0 {
 		t.Errorf("host ports %v became %v, want another one for port 80 alone", before.HostPorts, after.HostPorts)
 	}
@@ -73,9 +66,9 @@ func TestTakenHostPortMoves(t *testing.T) {
 // nothing listens on it while the container does not run.
 func TestHostPortsOfStopped(t *testing.T) {
 	t.Parallel()
-	eng, _ := newProcess(t)
+	eng, _ := newEngine(t)
 	s := serviceSpec("web", 80)
-	free := must.Get(ensureService(t, eng, s))(t)
+	free := must.Get(ensure(t.Context(), eng, s))(t)
 	must.Succeed(t, loadbalancer.Delete(t.Context(), eng, s))
 
 	// The load balancer of a control plane, pinned to this port.
@@ -84,7 +77,7 @@ func TestHostPortsOfStopped(t *testing.T) {
 	stopped := must.Get(ensure(t.Context(), eng, pinned))(t)
 	must.Succeed(t, eng.StopContainer(t.Context(), stopped.Name, 0))
 
-	got := must.Get(ensureService(t, eng, s))(t)
+	got := must.Get(ensure(t.Context(), eng, s))(t)
 	if got.HostPorts[80] == free.HostPorts[80] {
 		t.Errorf("host port %d is that of stopped container %q", got.HostPorts[80], stopped.Name)
 	}
@@ -92,10 +85,10 @@ func TestHostPortsOfStopped(t *testing.T) {
 
 func TestHostPortRange(t *testing.T) {
 	t.Parallel()
-	eng, _ := newProcess(t)
+	eng, _ := newEngine(t)
 	s := serviceSpec("web", 80, 443)
 	s.HostPortRange = network.HostPortRange{First: 25000, Last: 25001}
-	state := must.Get(ensureService(t, eng, s))(t)
+	state := must.Get(ensure(t.Context(), eng, s))(t)
 	ports := []uint16{state.HostPorts[80], state.HostPorts[443]}
 	slices.Sort(ports)
 	if diff := cmp.Diff([]uint16{25000, 25001}, ports); diff != "" {
@@ -103,7 +96,7 @@ func TestHostPortRange(t *testing.T) {
 	}
 	other := serviceSpec("other", 80)
 	other.HostPortRange = s.HostPortRange
-	if _, err := ensureService(t, eng, other); !errors.Is(err, loadbalancer.ErrNoHostPort) {
+	if _, err := ensure(t.Context(), eng, other); !errors.Is(err, loadbalancer.ErrNoHostPort) {
 		t.Errorf("Ensure: %v, want ErrNoHostPort", err)
 	}
 	if _, err := eng.InspectContainer(t.Context(), other.Name()); !errors.Is(err, engine.ErrNotFound) {
@@ -114,8 +107,8 @@ func TestHostPortRange(t *testing.T) {
 // TestHostPort is known while the container does not run.
 func TestHostPort(t *testing.T) {
 	t.Parallel()
-	eng, _ := newProcess(t)
-	running := must.Get(ensureService(t, eng, serviceSpec("web", 80, 443)))(t)
+	eng, _ := newEngine(t)
+	running := must.Get(ensure(t.Context(), eng, serviceSpec("web", 80, 443)))(t)
 	must.Succeed(t, eng.StopContainer(t.Context(), running.Name, 0))
 	stopped := must.Get(loadbalancer.Inspect(t.Context(), eng, running.Name))(t)
 	for _, port := range []uint16{80, 443, 8080} {
@@ -133,11 +126,10 @@ func TestHostPort(t *testing.T) {
 // it the engine would start the container again and again.
 func TestServiceIsRefusedAtFirstStart(t *testing.T) {
 	t.Parallel()
-	eng, _ := newProcess(t)
-	processes := simulatedhaproxy.Run(eng)
+	eng, processes := newEngine(t)
 	processes.Refuse("too many words")
 	s := serviceSpec("web", 80)
-	state := must.Get(ensureService(t, eng, s))(t)
+	state := must.Get(ensure(t.Context(), eng, s))(t)
 	if weights := processes.Weights(state.Name); len(weights) > 0 {
 		t.Errorf("it was started with backends %v, which haproxy has not accepted", weights)
 	}

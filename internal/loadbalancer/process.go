@@ -32,7 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 )
 
-// All that is asked of the process goes through bash in its container: the
+// All requests to the process go through bash in its container: the
 // status listener is on the loopback of the container alone, and bash can
 // connect to it and has kill, which slim images have neither tools for.
 
@@ -42,7 +42,7 @@ import (
 const executeLimit = 15 * time.Second
 
 func execute(ctx context.Context, containers engine.Executor, name string, command engine.Command) (engine.Output, error) {
-	limited, cancel := context.WithTimeoutCause(ctx, executeLimit, errSilent)
+	limited, cancel := context.WithTimeoutCause(ctx, executeLimit, errTimeout)
 	defer cancel()
 	output, err := containers.Exec(limited, name, command)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
@@ -51,52 +51,52 @@ func execute(ctx context.Context, containers engine.Executor, name string, comma
 	return output, err
 }
 
-// answer is what the process says of itself. Both parts come over one
+// status is what the process reports. Both parts come over one
 // connection and so from one process, also while it is being replaced.
-type answer struct {
+type status struct {
 	generation string
 	servers    []haproxy.Server
-	// stored is the configuration in its file, also where the process does not answer.
+	// stored is the configuration in its file, also where the process does not respond.
 	stored string
-	// odd is why the rest is empty where the process answered otherwise than ours
-	// does: it has loaded a configuration that is not ours.
+	// odd is why the rest is empty where the response is not that of
+	// our configuration: the process has loaded a configuration that is not ours.
 	odd error
 }
 
-// ask reads generation, statistics and file back. A process that does not listen
-// (yet) is an answer that has the file alone. Container absent: ErrNotFound; not running:
+// getStatus reads generation, statistics and file back. A process that does not listen
+// (yet) has a status of the file alone. Container absent: ErrNotFound; not running:
 // ErrConflict.
-func ask(ctx context.Context, containers engine.Executor, name string) (answer, error) {
-	output, err := execute(ctx, containers, name, engine.Command{Args: askCommand()})
+func getStatus(ctx context.Context, containers engine.Executor, name string) (status, error) {
+	output, err := execute(ctx, containers, name, engine.Command{Args: statusCommand()})
 	var exit *engine.ExitError
 	switch {
 	case errors.As(err, &exit) && (exit.Code == exitCannotRun || exit.Code == exitNotFound):
-		return answer{}, errNoShell
+		return status{}, errNoShell
 	case errors.As(err, &exit):
-		return answer{stored: string(output.Stderr)}, nil
+		return status{stored: string(output.Stderr)}, nil
 	case err != nil:
-		return answer{}, err
+		return status{}, err
 	}
-	answered := answer{stored: string(output.Stderr)}
+	current := status{stored: string(output.Stderr)}
 	reader := bufio.NewReader(bytes.NewReader(output.Stdout))
 	generation, generationErr := body(reader)
 	statistics, statisticsErr := body(reader)
 	err = errors.Join(generationErr, statisticsErr)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		// It ended while it answered.
-		return answered, nil
+		// It ended while it responded.
+		return current, nil
 	}
 	if err != nil {
-		answered.odd = fmt.Errorf("read response: %w", err)
-		return answered, nil
+		current.odd = fmt.Errorf("read response: %w", err)
+		return current, nil
 	}
 	servers, err := haproxy.ParseStatistics(statistics)
 	if err != nil {
-		answered.odd = fmt.Errorf("parse statistics: %w", err)
-		return answered, nil
+		current.odd = fmt.Errorf("parse statistics: %w", err)
+		return current, nil
 	}
-	answered.generation, answered.servers = strings.TrimSpace(string(generation)), servers
-	return answered, nil
+	current.generation, current.servers = strings.TrimSpace(string(generation)), servers
+	return current, nil
 }
 
 // maxStoredBytes is more than a configuration of ours has; of a larger file only this much
@@ -104,9 +104,9 @@ func ask(ctx context.Context, containers engine.Executor, name string) (answer, 
 // +limit
 const maxStoredBytes = 15 << 20
 
-// askCommand prints the file to its standard error, sends two requests in one go and
+// statusCommand prints the file to its standard error, sends two requests in one go and
 // prints the two responses.
-func askCommand() []string {
+func statusCommand() []string {
 	requests := `GET ` + haproxy.GenerationPath + ` HTTP/1.1\r\nHost: localhost\r\n\r\n` +
 		`GET ` + haproxy.StatisticsPath + ` HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
 	return []string{"bash", "-c", fmt.Sprintf(
@@ -125,7 +125,7 @@ func body(reader *bufio.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read body: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("status %s: %w", response.Status, errAnswer)
+		return nil, fmt.Errorf("status %s: %w", response.Status, errResponse)
 	}
 	return content, nil
 }
@@ -139,11 +139,11 @@ const (
 // errNoShell says what an image lacks.
 var errNoShell = errors.New("image has no bash; use a haproxy image based on Debian")
 
-// errSilent says that a command did not end; see executeLimit.
-var errSilent = fmt.Errorf("command in container did not complete within %s", executeLimit)
+// errTimeout says that a command did not end; see executeLimit.
+var errTimeout = fmt.Errorf("command in container did not complete within %s", executeLimit)
 
-// errAnswer says that the process answered something else than asked.
-var errAnswer = errors.New("unexpected response")
+// errResponse says that a response is not the requested one.
+var errResponse = errors.New("unexpected response")
 
 // check lets the container's own haproxy judge a text, without storing it
 // anywhere. The text goes through a pipe of bash's: the standard input of an
@@ -186,7 +186,7 @@ func alerts(output engine.Output) string {
 	return strings.ToValidUTF8(message[:min(len(message), maxAlertBytes)], "")
 }
 
-// reload makes the master process load its file. It answers the signal by
+// reload makes the master process load its file. It handles the signal by
 // starting a process with the new configuration, to which the listening
 // sockets are handed, and lets the old one end its connections. The signal
 // comes from inside: one that goes through the engine's API makes the engine

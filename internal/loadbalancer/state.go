@@ -45,7 +45,7 @@ type State struct {
 	// HostPorts by the port that each publishes; none while it does not run.
 	HostPorts map[uint16]uint16
 	// Generation of the configuration that the running process uses; empty
-	// while none answers.
+	// while none responds.
 	Generation string
 	// Backends as the running process reports them, in order of their frontends and names.
 	Backends []haproxy.Server
@@ -75,7 +75,7 @@ func (s State) Backend(name string) (haproxy.Server, bool) {
 	return haproxy.Server{}, false
 }
 
-// Inspect returns what the container does, without asking the process in it:
+// Inspect returns what the container does, without the status of the process in it:
 // Generation and Backends stay empty. An absent container is a State that does
 // not exist, and no error.
 func Inspect(ctx context.Context, containers engine.ContainerReader, name string) (State, error) {
@@ -89,26 +89,26 @@ func Inspect(ctx context.Context, containers engine.ContainerReader, name string
 	return stateOf(container), nil
 }
 
-// Observe is Inspect, and asks the process too. One that does not answer is a
+// Observe is Inspect with the status of the process. One that does not respond is a
 // State without Generation.
 func Observe(ctx context.Context, containers engine.Containers, name string) (State, error) {
 	state, err := Inspect(ctx, containers, name)
 	if err != nil {
 		return state, err
 	}
-	return state.ask(ctx, containers)
+	return state.readStatus(ctx, containers)
 }
 
-// ask adds what the process says to what the container does.
-func (s State) ask(ctx context.Context, containers engine.Executor) (State, error) {
+// readStatus adds the status of the process to the container's.
+func (s State) readStatus(ctx context.Context, containers engine.Executor) (State, error) {
 	if !s.Running {
 		return s, nil
 	}
-	answer, err := ask(ctx, containers, s.Name)
+	current, err := getStatus(ctx, containers, s.Name)
 	if err != nil {
 		return State{}, fmt.Errorf("get status of load balancer %q: %w", s.Name, err)
 	}
-	s.Generation, s.Backends, s.stored = answer.generation, answer.servers, answer.stored
+	s.Generation, s.Backends, s.stored = current.generation, current.servers, current.stored
 	return s, nil
 }
 
@@ -134,20 +134,20 @@ func stateOf(container engine.Container) State {
 }
 
 // Serving reports whether the running load balancer still sends new
-// connections to the backend. It answers false where the load balancer is
+// connections to the backend. It returns false where the load balancer is
 // absent, stopped or paused: nothing is sent then.
 //
-// Who removes a control-plane machine asks this once a second, for at most
-// ten seconds, and goes ahead when it is false.
+// The removal of a control-plane machine polls this once a second, for at most
+// ten seconds, and continues when it is false.
 func Serving(ctx context.Context, containers engine.Containers, name, backend string) (bool, error) {
-	answer, err := ask(ctx, containers, name)
+	current, err := getStatus(ctx, containers, name)
 	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("get status of load balancer %q: %w", name, err)
 	}
-	return slices.ContainsFunc(answer.servers, func(server haproxy.Server) bool {
+	return slices.ContainsFunc(current.servers, func(server haproxy.Server) bool {
 		return server.Name == backend && server.Weight > 0
 	}), nil
 }

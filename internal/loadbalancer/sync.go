@@ -28,10 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 )
 
-// ErrRejected says that haproxy refuses a configuration; see RejectedError.
-var ErrRejected = errors.New("haproxy rejects the configuration")
-
-// RejectedError carries what haproxy says. It matches ErrRejected.
+// RejectedError carries the reason for which haproxy refuses a configuration.
 type RejectedError struct {
 	// Message is haproxy's own text.
 	Message string
@@ -42,9 +39,6 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("haproxy rejects the configuration: %s", e.Message)
 }
 
-// Is reports whether target is ErrRejected.
-func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
-
 // ErrNotRunning says that the load balancer does not run, so nothing can be
 // synchronized; Ensure is the remedy.
 var ErrNotRunning = errors.New("load balancer is not running")
@@ -54,19 +48,19 @@ var ErrNotRunning = errors.New("load balancer is not running")
 var ErrNotApplied = errors.New("load balancer did not apply its configuration")
 
 const (
-	// applyLimit is within what time a process must have what it accepted.
+	// applyLimit is how long a process may take to use what it accepted.
 	// A reload takes a tenth of a second, on a busy host more than five.
 	applyLimit = 15 * time.Second
-	// askInterval is between two questions whether it has.
-	askInterval = 50 * time.Millisecond
+	// pollInterval is between two requests for its status.
+	pollInterval = 50 * time.Millisecond
 	// reloadInterval is between two signals: one that arrives while the
 	// process is being replaced may be lost.
 	reloadInterval = time.Second
 )
 
 // Sync gives the running load balancer a configuration and returns what was
-// read back from the process then. state is what Ensure or Observe returned just before. Where the process and its stored file have
-// the configuration already, nothing is written. Otherwise it is checked by
+// read back from the process then. state is what Ensure or Observe returned just before. Where
+// the process and its stored file have the configuration already, nothing is written. Otherwise it is checked by
 // haproxy first, stored, loaded without losing a connection, and counts when
 // the running process says that it has it, with these backends.
 //
@@ -91,68 +85,68 @@ func Sync(ctx context.Context, containers engine.Containers, state State, config
 			return state, fmt.Errorf("synchronize %q: %w", name, err)
 		}
 	}
-	wanted := useOf(text, config)
-	if wanted.isOf(state.Generation, state.Backends) {
+	desired := usageOf(text, config)
+	if desired.isOf(state.Generation, state.Backends) {
 		return state, nil
 	}
-	// A process that does not answer yet has just been started, and with
+	// A process that does not respond yet has just been started, and with
 	// this file if it is the one stored: it needs time and no signal.
 	if state.Generation != "" || state.stored != text {
 		if err := reload(ctx, containers, name); err != nil {
 			return state, fmt.Errorf("synchronize %q: %w", name, err)
 		}
 	}
-	return await(ctx, containers, state, wanted)
+	return await(ctx, containers, state, desired)
 }
 
-// use is what the process says when it has a configuration. The generation alone
+// usage is the status of a process that has a configuration. The generation alone
 // is not enough: a user who edits the file by hand leaves its line as it is.
-type use struct {
+type usage struct {
 	generation string
 	servers    []haproxy.Server
 }
 
-func useOf(text string, config haproxy.Config) use {
-	wanted := use{generation: haproxy.Generation(text)}
+func usageOf(text string, config haproxy.Config) usage {
+	desired := usage{generation: haproxy.Generation(text)}
 	for _, frontend := range config.Frontends {
 		for _, backend := range frontend.Backends {
-			wanted.servers = append(wanted.servers, haproxy.Server{
+			desired.servers = append(desired.servers, haproxy.Server{
 				Frontend: frontend.Name, Name: backend.Name, Weight: backend.Weight,
 				Address: netip.AddrPortFrom(backend.Address.Unmap(), backend.Port).String(),
 			})
 		}
 	}
-	return wanted
+	return desired
 }
 
-func (u use) isOf(generation string, servers []haproxy.Server) bool {
+func (u usage) isOf(generation string, servers []haproxy.Server) bool {
 	return generation == u.generation && len(servers) == len(u.servers) &&
-		!slices.ContainsFunc(u.servers, func(wanted haproxy.Server) bool {
+		!slices.ContainsFunc(u.servers, func(desired haproxy.Server) bool {
 			return !slices.ContainsFunc(servers, func(server haproxy.Server) bool {
-				return server.Frontend == wanted.Frontend && server.Name == wanted.Name &&
-					server.Address == wanted.Address && server.Weight == wanted.Weight
+				return server.Frontend == desired.Frontend && server.Name == desired.Name &&
+					server.Address == desired.Address && server.Weight == desired.Weight
 			})
 		})
 }
 
 // await waits until the process says that it has the configuration, and signals
 // again where that takes long.
-func await(ctx context.Context, containers engine.Containers, state State, wanted use) (State, error) {
+func await(ctx context.Context, containers engine.Containers, state State, desired usage) (State, error) {
 	limited, cancel := context.WithTimeout(ctx, applyLimit)
 	defer cancel()
 	signal := time.NewTicker(reloadInterval)
 	defer signal.Stop()
-	again := time.NewTicker(askInterval)
+	again := time.NewTicker(pollInterval)
 	defer again.Stop()
-	var last answer
+	var last status
 	for {
-		answered, err := ask(limited, containers, state.Name)
+		current, err := getStatus(limited, containers, state.Name)
 		if err == nil {
-			last = answered
+			last = current
 		}
 		switch {
-		case err == nil && wanted.isOf(answered.generation, answered.servers):
-			state.Generation, state.Backends = answered.generation, answered.servers
+		case err == nil && desired.isOf(current.generation, current.servers):
+			state.Generation, state.Backends = current.generation, current.servers
 			return state, nil
 		case err != nil && limited.Err() == nil:
 			return state, fmt.Errorf("get status of load balancer %q: %w", state.Name, err)
@@ -160,7 +154,7 @@ func await(ctx context.Context, containers engine.Containers, state State, wante
 		select {
 		case <-limited.Done():
 			return state, fmt.Errorf("wait for load balancer %q to use configuration %s instead of %q: %w",
-				state.Name, wanted.generation, last.generation, errors.Join(ErrNotApplied, last.odd, ctx.Err()))
+				state.Name, desired.generation, last.generation, errors.Join(ErrNotApplied, last.odd, ctx.Err()))
 		case <-signal.C:
 			if err := reload(limited, containers, state.Name); err != nil && limited.Err() == nil {
 				return state, fmt.Errorf("synchronize %q: %w", state.Name, err)

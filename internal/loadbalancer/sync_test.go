@@ -25,6 +25,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -43,15 +44,6 @@ func TestSync(t *testing.T) {
 	if server, found := after.Backend("b"); !found || server.Address != "10.7.0.98:6443" {
 		t.Errorf("backend b = %+v, %t", server, found)
 	}
-	if p.reloaded() != 1 {
-		t.Errorf("%d reloads, want one", p.reloaded())
-	}
-}
-
-func TestSyncWritesNothingTwice(t *testing.T) {
-	t.Parallel()
-	eng, p, state := ensured(t)
-	must.Get(synchronize(t.Context(), eng, state.Name, config("ab")))(t)
 	eng.ResetJournal()
 	must.Get(synchronize(t.Context(), eng, state.Name, config("ba")))(t)
 	for _, call := range eng.MutatingCalls() {
@@ -59,8 +51,8 @@ func TestSyncWritesNothingTwice(t *testing.T) {
 			t.Errorf("equal configuration, and it called %+v", call)
 		}
 	}
-	if p.reloaded() != 1 {
-		t.Errorf("%d reloads, want one", p.reloaded())
+	if p.Reloads() != 1 {
+		t.Errorf("%d reloads, want one", p.Reloads())
 	}
 }
 
@@ -70,23 +62,24 @@ func TestSyncRepairs(t *testing.T) {
 	behind := must.Get(haproxy.Render(config("a")))(t)
 	cases := map[string]struct {
 		reason string
-		change func(write func(string), p *process)
+		change func(write, load func(string))
 		// reloads that it takes.
 		reloads int
 	}{
-		"FileChanged": {"A file changed by hand is written back, before someone loads it.", func(write func(string), _ *process) { write("broken") }, 0},
+		"FileChanged": {"A file changed by hand is written back, before someone loads it.", func(write, _ func(string)) { write("broken") }, 0},
 		"ProcessBehind": {
-			"A crash between writing and loading left the process behind.", func(_ func(string), p *process) { p.text = behind }, 1,
+			"A crash between writing and loading left the process behind.", func(_, load func(string)) { load(behind) }, 1,
 		},
 		"ProcessOther": {
 			"The process loaded a configuration that is not ours.",
-			func(_ func(string), p *process) { p.text = "global\n" }, 1,
+			func(_, load func(string)) { load("global\n") }, 1,
 		},
 		"ProcessEdited": {
 			"The process loaded ours after an edit by hand, which left the line of the generation.",
-			func(write func(string), p *process) {
-				p.text = strings.ReplaceAll(want, ":6443 ", ":6444 ")
-				write(p.text)
+			func(write, load func(string)) {
+				edited := strings.ReplaceAll(want, ":6443 ", ":6444 ")
+				load(edited)
+				write(edited)
 			}, 1,
 		},
 	}
@@ -95,10 +88,10 @@ func TestSyncRepairs(t *testing.T) {
 			t.Parallel()
 			eng, p, state := ensured(t)
 			must.Get(synchronize(t.Context(), eng, state.Name, config("ab")))(t)
-			before := p.reloaded()
+			before := p.Reloads()
 			tc.change(func(text string) {
 				must.Succeed(t, eng.WriteFile(state.Name, haproxy.ConfigPath, []byte(text)))
-			}, p)
+			}, func(text string) { p.Load(state.Name, text) })
 			after, err := synchronize(t.Context(), eng, state.Name, config("ab"))
 			if err != nil {
 				t.Fatalf("%s\nSync: %v", tc.reason, err)
@@ -107,8 +100,8 @@ func TestSyncRepairs(t *testing.T) {
 			if err != nil || string(content) != want {
 				t.Errorf("%s\nstored %q, %v", tc.reason, content, err)
 			}
-			if after.Generation != haproxy.Generation(want) || p.reloaded()-before != tc.reloads {
-				t.Errorf("%s\nstate %+v after %d reloads, want %d", tc.reason, after, p.reloaded()-before, tc.reloads)
+			if after.Generation != haproxy.Generation(want) || p.Reloads()-before != tc.reloads {
+				t.Errorf("%s\nstate %+v after %d reloads, want %d", tc.reason, after, p.Reloads()-before, tc.reloads)
 			}
 		})
 	}
@@ -117,22 +110,22 @@ func TestSyncRepairs(t *testing.T) {
 func TestSyncRejected(t *testing.T) {
 	t.Parallel()
 	eng, p, state := ensured(t)
-	p.reject = "[NOTICE]   (26) : haproxy version is 2.6.12\n" +
-		"[ALERT]    (26) : config : parsing [/dev/fd/63:1]: unknown keyword 'foo' out of section.\n" +
-		"[ALERT]    (26) : config : Fatal errors found in configuration.\n"
+	p.Refuse("config : parsing [/dev/fd/63:1]: unknown keyword 'foo' out of section.\n" +
+		"[NOTICE]   (26) : haproxy version is 2.6.12\n" +
+		"[ALERT]    (26) : config : Fatal errors found in configuration.\n")
 	before, err := eng.ReadFile(state.Name, haproxy.ConfigPath)
 	must.Succeed(t, err)
 	_, err = synchronize(t.Context(), eng, state.Name, config("a"))
 	var rejected *loadbalancer.RejectedError
-	if !errors.As(err, &rejected) || !errors.Is(err, loadbalancer.ErrRejected) {
+	if !errors.As(err, &rejected) {
 		t.Fatalf("Sync: %v, want a RejectedError", err)
 	}
 	if want := "config : parsing [/dev/fd/63:1]: unknown keyword 'foo' out of section.; config : Fatal errors found in configuration."; rejected.Message != want {
 		t.Errorf("message %q, want %q", rejected.Message, want)
 	}
 	after, err := eng.ReadFile(state.Name, haproxy.ConfigPath)
-	if err != nil || !bytes.Equal(after, before) || p.reloaded() != 0 {
-		t.Errorf("a rejected configuration changed something: %d reloads, %v", p.reloaded(), err)
+	if err != nil || !bytes.Equal(after, before) || p.Reloads() != 0 {
+		t.Errorf("a rejected configuration changed something: %d reloads, %v", p.Reloads(), err)
 	}
 }
 
@@ -165,10 +158,10 @@ func TestSyncSignalsAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eng, p, state := ensured(t)
-		p.deaf = 2
+		p.Ignore(2)
 		after, err := synchronize(t.Context(), eng, state.Name, config("a"))
-		if err != nil || len(after.Backends) != 1 || p.reloaded() != 3 {
-			t.Errorf("state %+v, %v after %d signals, want the third to be heard", after, err, p.reloaded())
+		if err != nil || len(after.Backends) != 1 || p.Reloads() != 3 {
+			t.Errorf("state %+v, %v after %d signals, want the third to be heard", after, err, p.Reloads())
 		}
 	})
 }
@@ -177,14 +170,12 @@ func TestSyncNotApplied(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eng, p, state := ensured(t)
-		p.deaf = 1000
+		p.Ignore(1000)
 		after, err := synchronize(t.Context(), eng, state.Name, config("a"))
 		if !errors.Is(err, loadbalancer.ErrNotApplied) || after.Generation != state.Generation {
 			t.Errorf("Sync = %+v, %v, want ErrNotApplied", after, err)
 		}
-		p.mu.Lock()
-		p.deaf = 0
-		p.mu.Unlock()
+		p.Ignore(0)
 		if _, err := synchronize(t.Context(), eng, state.Name, config("a")); err != nil {
 			t.Errorf("Sync again: %v", err)
 		}
@@ -195,19 +186,19 @@ func TestSyncWaitsForStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		eng, p, state := ensured(t)
-		text := p.text
-		p.text = ""
-		asked := 0
+		text := p.Loaded(state.Name)
+		p.Load(state.Name, "")
+		requests := 0
 		eng.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
-			asked++
-			if asked == 5 {
-				p.text = text
+			requests++
+			if requests == 5 {
+				p.Load(state.Name, text)
 			}
-			return p.exec(name, command)
+			return p.Exec(name, command)
 		})
 		after, err := synchronize(t.Context(), eng, state.Name, spec().Config)
-		if err != nil || after.Generation != state.Generation || p.reloaded() != 0 {
-			t.Errorf("Sync = %+v, %v after %d signals, want it to wait without any", after, err, p.reloaded())
+		if err != nil || after.Generation != state.Generation || p.Reloads() != 0 {
+			t.Errorf("Sync = %+v, %v after %d signals, want it to wait without any", after, err, p.Reloads())
 		}
 	})
 }
@@ -235,7 +226,7 @@ func TestServing(t *testing.T) {
 	if server, _ := after.Backend("a"); !server.Status.Up() || server.Weight != 0 {
 		t.Errorf("backend a = %+v, want it draining", server)
 	}
-	p.text = ""
+	p.Load(state.Name, "")
 	if serving("b") {
 		t.Error("a process that does not answer serves no client")
 	}
@@ -299,4 +290,25 @@ func TestLargestConfigIsReadBack(t *testing.T) {
 	if text := must.Get(haproxy.Render(config))(t); len(text) > loadbalancer.MaxStoredBytes {
 		t.Errorf("%d bytes, want at most %d", len(text), loadbalancer.MaxStoredBytes)
 	}
+}
+
+// frozen is an engine on which a container was paused after it was inspected:
+// no command in it ends.
+type frozen struct{ *simulated.Engine }
+
+func (frozen) Exec(ctx context.Context, _ string, _ engine.Command) (engine.Output, error) {
+	<-ctx.Done()
+	return engine.Output{}, ctx.Err()
+}
+
+func TestObserveDoesNotWaitForAFrozenContainer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		eng, _, state := ensured(t)
+		start := time.Now()
+		_, err := loadbalancer.Observe(t.Context(), frozen{eng}, state.Name)
+		if err == nil || !strings.Contains(err.Error(), "did not complete within 15s") || time.Since(start) != 15*time.Second {
+			t.Errorf("after %s: %v, want an error after 15 s", time.Since(start), err)
+		}
+	})
 }

@@ -40,6 +40,7 @@ type Processes struct {
 	health  map[string]haproxy.Status
 	refused string
 	reloads int
+	ignored int
 }
 
 // Run lets every load balancer of the engine behave as haproxy does. Other
@@ -73,6 +74,28 @@ func (p *Processes) Reloads() int {
 	return p.reloads
 }
 
+// Ignore the next signals, of that number.
+func (p *Processes) Ignore(signals int) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.ignored = signals
+}
+
+// Load makes the process in a container run with a configuration; with an empty one it does
+// not listen.
+func (p *Processes) Load(container, text string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.loaded[container] = text
+}
+
+// Loaded is the configuration that the process in a container runs with.
+func (p *Processes) Loaded(container string) string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.loaded[container]
+}
+
 // Weights of the backends that the process in a container uses.
 func (p *Processes) Weights(container string) map[string]int {
 	p.mutex.Lock()
@@ -104,9 +127,7 @@ func (p *Processes) load(container string) {
 		// Not a load balancer.
 		return
 	}
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.loaded[container] = string(text)
+	p.Load(container, string(text))
 }
 
 // Exec handles the commands that run in a load balancer's container, for a test that
@@ -115,7 +136,8 @@ func (p *Processes) Exec(container string, command engine.Command) (engine.Outpu
 	switch {
 	case asks(command.Args):
 		stored, _ := p.engine.ReadFile(container, haproxy.ConfigPath)
-		return engine.Output{Stdout: []byte(p.answer(container)), Stderr: stored}, nil
+		response, err := p.answer(container)
+		return engine.Output{Stdout: []byte(response), Stderr: stored}, err
 	case checks(command.Args):
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
@@ -123,19 +145,31 @@ func (p *Processes) Exec(container string, command engine.Command) (engine.Outpu
 			return engine.Output{Stderr: []byte("[ALERT] (1) : " + p.refused)}, &engine.ExitError{Code: 1}
 		}
 	case reloads(command.Args):
-		p.load(container)
 		p.mutex.Lock()
-		defer p.mutex.Unlock()
 		p.reloads++
+		p.ignored--
+		ignored := p.ignored >= 0
+		p.mutex.Unlock()
+		if !ignored {
+			p.load(container)
+		}
 	}
 	return engine.Output{}, nil
 }
 
 // answer is both responses in one connection.
-func (p *Processes) answer(container string) string {
+func (p *Processes) answer(container string) (string, error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	text := p.loaded[container]
+	if text == "" {
+		return "", &engine.ExitError{Code: 1}
+	}
+	if haproxy.Generation(text) == "" {
+		// A user who edits the file may leave the listener and remove what it answers.
+		const missing = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+		return missing + missing, nil
+	}
 	var statistics strings.Builder
 	statistics.WriteString("# pxname,svname,type,status,weight,check_status,check_code,scur,addr,\n")
 	for _, server := range servers(text) {
@@ -152,7 +186,7 @@ func (p *Processes) answer(container string) string {
 		}
 		fmt.Fprintf(&statistics, "%s,%s,2,%s,%d,%s,200,0,%s,\n", server.Frontend, server.Name, status, server.Weight, check, server.Address)
 	}
-	return response(haproxy.Generation(text)) + response(statistics.String())
+	return response(haproxy.Generation(text)) + response(statistics.String()), nil
 }
 
 func response(body string) string {

@@ -39,8 +39,9 @@ const reasonFailed = "SyncLoadBalancerFailed"
 func isFinal(err error) bool {
 	var invalid *haproxy.InvalidError
 	var subnet *network.SubnetError
-	return errors.Is(err, errUnsupported) || errors.Is(err, loadbalancer.ErrRejected) || errors.Is(err, engine.ErrInvalid) ||
-		errors.As(err, &invalid) || errors.As(err, &subnet)
+	var rejected *loadbalancer.RejectedError
+	return errors.Is(err, errUnsupported) || errors.Is(err, engine.ErrInvalid) ||
+		errors.As(err, &rejected) || errors.As(err, &invalid) || errors.As(err, &subnet)
 }
 
 // settle reports how an attempt ended, with one Event, and arranges the next one where it
