@@ -19,6 +19,7 @@ package connect_test
 import (
 	"encoding/pem"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -38,81 +39,45 @@ func TestSelection(t *testing.T) {
 	t.Parallel()
 	home, other := t.TempDir(), t.TempDir()
 	defaultSocket, environmentSocket := serve(t, docker("default")), serve(t, docker("environment"))
-	writeContext(t, home, digestOfOne, "one", "unix://"+serve(t, docker("one")))
-	writeContext(t, home, digestOfTwo, "two", "unix://"+serve(t, docker("two")))
+	writeContext(t, home, "one", "unix://"+serve(t, docker("one")))
+	writeContext(t, home, "two", "unix://"+serve(t, docker("two")))
 	writeFile(t, filepath.Join(home, ".docker", "config.json"), `{"currentContext":"one"}`)
 	writeFile(t, filepath.Join(other, "config.json"), `{"currentContext":"default"}`)
-
-	cases := map[string]struct {
+	for name, c := range map[string]struct {
 		reason    string
 		variables map[string]string
 		want      string
 	}{
-		"nothing named": {
-			reason:    "the default socket is what is left",
-			variables: map[string]string{"HOME": other}, want: "default",
-		},
+		"nothing named": {"the default socket is what is left", map[string]string{"HOME": other}, "default"},
 		"DOCKER_HOST": {
-			reason:    "it goes before every context",
-			variables: map[string]string{"HOME": home, "DOCKER_HOST": "unix://" + environmentSocket, "DOCKER_CONTEXT": "two"}, want: "environment",
+			"it goes before every context",
+			map[string]string{"HOME": home, "DOCKER_HOST": "unix://" + environmentSocket, "DOCKER_CONTEXT": "two"}, "environment",
 		},
-		"DOCKER_CONTEXT": {
-			reason:    "it goes before the current context",
-			variables: map[string]string{"HOME": home, "DOCKER_CONTEXT": "two"}, want: "two",
-		},
-		"DOCKER_CONTEXT default": {
-			reason:    "it overrides the current context",
-			variables: map[string]string{"HOME": home, "DOCKER_CONTEXT": "default"}, want: "default",
-		},
-		"current context": {
-			reason:    "it goes before the default sockets",
-			variables: map[string]string{"HOME": home}, want: "one",
-		},
+		"DOCKER_CONTEXT":         {"it goes before the current context", map[string]string{"HOME": home, "DOCKER_CONTEXT": "two"}, "two"},
+		"DOCKER_CONTEXT default": {"it overrides the current context", map[string]string{"HOME": home, "DOCKER_CONTEXT": "default"}, "default"},
+		"current context":        {"it goes before the default sockets", map[string]string{"HOME": home}, "one"},
 		"DOCKER_CONFIG": {
-			reason:    "it replaces the configuration of the home directory",
-			variables: map[string]string{"HOME": home, "DOCKER_CONFIG": other}, want: "default",
+			"it replaces the configuration of the home directory", map[string]string{"HOME": home, "DOCKER_CONFIG": other}, "default",
 		},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eng, err := connect.Connect(t.Context(), isolated(connect.Options{
-				Getenv: environment(c.variables), Sockets: []string{"/absent/docker.sock", defaultSocket},
-			}))
-			if err != nil {
-				t.Fatalf("%s: %v", c.reason, err)
-			}
-			t.Cleanup(func() { _ = eng.Close() })
-			info, err := eng.Info(t.Context())
-			if err != nil || info.Version != c.want {
-				t.Errorf("%s: connected to %q, %v, want %q", c.reason, info.Version, err, c.want)
-			}
-		})
+	} {
+		info, err := infoOf(t, connect.Options{Sockets: []string{"/absent/docker.sock", defaultSocket}}, c.variables)
+		if err != nil || info.Version != c.want {
+			t.Errorf("%s: %s: connected to %q, %v, want %q", name, c.reason, info.Version, err, c.want)
+		}
 	}
 }
 
 func TestInfoOfWhoAnswers(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct{ component, want string }{
-		"Docker":                        {"Engine", "docker"},
-		"Podman behind a Docker socket": {"Podman Engine", "podman"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			socket := serve(t, fake{api: "1.41", component: c.component, name: "4.3.1"})
-			eng := must.Get(connect.Connect(t.Context(), isolated(connect.Options{
-				Getenv: environment(map[string]string{"HOME": t.TempDir()}), Sockets: []string{socket},
-			})))(t)
-			t.Cleanup(func() { _ = eng.Close() })
-			info := must.Get(eng.Info(t.Context()))(t)
-			if info.Name != c.want || info.APIVersion != "1.41" || info.Architecture != "amd64" {
-				t.Errorf("info %+v, want %s with API 1.41 on amd64", info, c.want)
-			}
-			if !info.Rootless || !info.UserNamespaceRemap || info.CgroupVersion != "2" {
-				t.Errorf("info %+v, want what the security options say", info)
-			}
-		})
+	for component, want := range map[string]string{"Engine": "docker", "Podman Engine": "podman"} {
+		socket := serve(t, fake{api: "1.41", component: component, name: "4.3.1"})
+		info := must.Get(infoOf(t, connect.Options{Sockets: []string{socket}}, nil))(t)
+		if info.Name != want || info.APIVersion != "1.41" || info.Architecture != "amd64" {
+			t.Errorf("info %+v, want %s with API 1.41 on amd64", info, want)
+		}
+		if !info.Rootless || !info.UserNamespaceRemap || info.CgroupVersion != "2" {
+			t.Errorf("info %+v, want what the security options say", info)
+		}
 	}
 }
 
@@ -131,41 +96,27 @@ func TestTLS(t *testing.T) {
 		want      error
 	}{
 		"verified": {
-			reason:    "the authority in DOCKER_CERT_PATH has signed the server's certificate",
-			variables: map[string]string{"DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": certificates},
+			"the authority in DOCKER_CERT_PATH has signed the server's certificate",
+			map[string]string{"DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": certificates}, nil,
 		},
-		"not verified": {
-			reason:    "DOCKER_TLS asks for no check",
-			variables: map[string]string{"DOCKER_TLS": "1"},
-		},
+		"not verified": {"DOCKER_TLS asks for no check", map[string]string{"DOCKER_TLS": "1"}, nil},
 		"unknown authority": {
-			reason:    "DOCKER_TLS_VERIFY without the authority cannot trust the server",
-			variables: map[string]string{"DOCKER_TLS_VERIFY": "1"}, want: engine.ErrUnavailable,
+			"DOCKER_TLS_VERIFY without the authority cannot trust the server",
+			map[string]string{"DOCKER_TLS_VERIFY": "1"}, engine.ErrUnavailable,
 		},
 		"no certificates": {
-			reason:    "DOCKER_CERT_PATH names a directory without them",
-			variables: map[string]string{"DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": t.TempDir()}, want: engine.ErrInvalid,
+			"DOCKER_CERT_PATH names a directory without them",
+			map[string]string{"DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": t.TempDir()}, engine.ErrInvalid,
 		},
-		"plain": {
-			reason: "a server that speaks TLS is not spoken to without",
-			want:   engine.ErrUnavailable,
-		},
+		"plain": {"a server that speaks TLS is not spoken to without", nil, engine.ErrUnavailable},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			variables := map[string]string{"HOME": t.TempDir(), "DOCKER_HOST": host}
-			for key, value := range c.variables {
-				variables[key] = value
-			}
-			eng, err := connect.Connect(t.Context(), connect.Options{Engine: connect.Docker, Getenv: environment(variables)})
-			if !errors.Is(err, c.want) {
-				t.Fatalf("%s: %v, want %v", c.reason, err, c.want)
-			}
-			if err == nil {
-				_ = eng.Close()
-			} else {
-				t.Log(err)
+			variables := map[string]string{"DOCKER_HOST": host}
+			maps.Copy(variables, c.variables)
+			if _, err := infoOf(t, connect.Options{Engine: connect.Docker}, variables); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.reason, err, c.want)
 			}
 		})
 	}
@@ -179,11 +130,7 @@ func TestSSH(t *testing.T) {
 	t.Setenv("PATH", directory+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv(sshTarget, serve(t, docker("through ssh")))
 	host := "ssh://user@engine.example"
-	eng := must.Get(connect.Connect(t.Context(), connect.Options{
-		Getenv: environment(map[string]string{"HOME": t.TempDir(), "DOCKER_HOST": host}),
-	}))(t)
-	t.Cleanup(func() { _ = eng.Close() })
-	info, err := eng.Info(t.Context())
+	info, err := infoOf(t, connect.Options{}, map[string]string{"DOCKER_HOST": host})
 	if err != nil || info.Version != "through ssh" || info.Endpoint != host {
 		t.Errorf("info %+v, %v, want the engine behind ssh at %s", info, err, host)
 	}
@@ -219,84 +166,118 @@ func TestSocketWithoutPermission(t *testing.T) {
 	}
 }
 
+// silent accepts connections and never answers.
+func silent(t *testing.T) string {
+	t.Helper()
+	end := make(chan struct{})
+	t.Cleanup(func() { close(end) })
+	return serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-end }))
+}
+
 func TestNothingReachable(t *testing.T) {
 	t.Parallel()
-	silent := make(chan struct{})
-	t.Cleanup(func() { close(silent) })
 	broken := t.TempDir()
 	writeFile(t, filepath.Join(broken, ".docker", "config.json"), "{")
-	cases := map[string]struct {
-		reason  string
-		options connect.Options
-		want    error
-		text    []string
+	absent := []string{"/absent/one.sock", "/absent/two.sock"}
+	const quick = 200 * time.Millisecond
+	for name, c := range map[string]struct {
+		reason    string
+		options   connect.Options
+		variables map[string]string
+		want      error
+		text      []string
 	}{
 		"no socket": {
-			reason:  "each endpoint tried is named, with its reason and the remedy",
-			options: connect.Options{Sockets: []string{"/absent/one.sock", "/absent/two.sock"}},
-			want:    engine.ErrUnavailable,
-			text:    []string{"/absent/one.sock", "/absent/two.sock", "no such file", "start it"},
+			"each endpoint tried is named, with its reason and the remedy", connect.Options{Sockets: absent}, nil,
+			engine.ErrUnavailable, append([]string{"no such file", "start it"}, absent...),
 		},
-		"connection refused": {
-			reason:  "an engine that DOCKER_HOST names is not replaced by another",
-			options: connect.Options{Getenv: environment(map[string]string{"DOCKER_HOST": "tcp://127.0.0.1:1"})},
-			want:    engine.ErrUnavailable,
-			text:    []string{"tcp://127.0.0.1:1", "connection refused", "DOCKER_HOST"},
+		"no socket of Podman": {
+			"each endpoint tried is named, with its reason and the remedy",
+			connect.Options{Engine: connect.Podman, PodmanSockets: absent}, nil,
+			engine.ErrUnavailable, append([]string{"no such file", "systemctl start podman.socket", "CONTAINER_HOST"}, absent...),
 		},
-		"too old": {
-			reason:  "the version found and the one needed are reported",
-			options: connect.Options{Sockets: []string{serve(t, fake{api: "1.40", component: "Engine", name: "19.03"})}},
-			want:    engine.ErrUnavailable,
-			text:    []string{"requires Docker Engine 20.10 (API 1.41) or later, found API 1.40"},
+		"neither engine": {
+			"auto reports both", connect.Options{Sockets: absent[:1], PodmanSockets: absent[1:]}, nil, engine.ErrUnavailable,
+			[]string{"Docker engine at unix:///absent/one.sock", "Podman engine at unix:///absent/two.sock", "DOCKER_HOST", "CONTAINER_HOST"},
+		},
+		"DOCKER_HOST refuses": {
+			"an engine that DOCKER_HOST names is not replaced by another",
+			connect.Options{}, map[string]string{"DOCKER_HOST": "tcp://127.0.0.1:1"},
+			engine.ErrUnavailable, []string{"tcp://127.0.0.1:1", "connection refused", "DOCKER_HOST"},
+		},
+		"CONTAINER_HOST refuses": {
+			"an engine that CONTAINER_HOST names is not replaced by another",
+			connect.Options{}, map[string]string{"CONTAINER_HOST": "tcp://127.0.0.1:1"},
+			engine.ErrUnavailable, []string{"tcp://127.0.0.1:1", "connection refused", "CONTAINER_HOST"},
+		},
+		"Docker too old": {
+			"the version found and the one needed are reported",
+			connect.Options{Sockets: []string{serve(t, fake{api: "1.40", component: "Engine", name: "19.03"})}}, nil,
+			engine.ErrUnavailable, []string{"requires Docker Engine 20.10 (API 1.41) or later, found API 1.40"},
+		},
+		"Podman too old": {
+			"the version found and the one needed are reported",
+			connect.Options{Engine: connect.Podman, PodmanSockets: []string{serve(t, fakePodman{"4.2.1"})}}, nil,
+			engine.ErrUnavailable, []string{"requires Podman 4.3.0 or later, found 4.2.1"},
 		},
 		"silent": {
-			reason: "an engine that accepts and says nothing is given up",
-			options: connect.Options{Timeout: 200 * time.Millisecond, Sockets: []string{
-				serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-silent })),
-			}},
-			want: engine.ErrUnavailable,
-			text: []string{"no response within 200ms"},
+			"an engine that accepts and says nothing is given up", connect.Options{Timeout: quick, Sockets: []string{silent(t)}}, nil,
+			engine.ErrUnavailable, []string{"no response within 200ms"},
+		},
+		"silent Podman": {
+			"a service that accepts and says nothing is given up",
+			connect.Options{Engine: connect.Podman, Timeout: quick, PodmanSockets: []string{silent(t)}}, nil,
+			engine.ErrUnavailable, []string{"no response within 200ms"},
+		},
+		"Docker, not Podman": {
+			"a Docker at Podman's socket is none",
+			connect.Options{Engine: connect.Podman, PodmanSockets: []string{serve(t, docker("29.0"))}}, nil,
+			engine.ErrUnavailable, []string{"default socket of Podman", "response is not from a Podman engine"},
 		},
 		"absent context": {
-			reason:  "the context is named, and how to see those there are",
-			options: connect.Options{Getenv: environment(map[string]string{"HOME": t.TempDir(), "DOCKER_CONTEXT": "absent"})},
-			want:    engine.ErrInvalid,
-			text:    []string{`"absent"`, "DOCKER_CONTEXT", "docker context ls"},
+			"the context is named, and how to see those there are", connect.Options{}, map[string]string{"DOCKER_CONTEXT": "absent"},
+			engine.ErrInvalid, []string{`"absent"`, "DOCKER_CONTEXT", "docker context ls"},
+		},
+		"absent connection": {
+			"those there are, and how to see them",
+			connect.Options{Connections: at(connection("one", "unix:///one"), connection("two", "unix:///two"))},
+			map[string]string{"CONTAINER_CONNECTION": "absent"},
+			engine.ErrInvalid, []string{`"absent"`, "CONTAINER_CONNECTION", "one, two", "podman system connection list"},
 		},
 		"broken configuration": {
-			reason:  "the directory is named",
-			options: connect.Options{Getenv: environment(map[string]string{"HOME": broken})},
-			want:    engine.ErrInvalid,
-			text:    []string{broken},
+			"the directory is named", connect.Options{}, map[string]string{"HOME": broken}, engine.ErrInvalid, []string{broken},
+		},
+		"unreadable configuration of Podman": {
+			"the error is the caller's to see", connect.Options{
+				Engine: connect.Podman, Connections: func() ([]connect.Connection, error) { return nil, engine.ErrInvalid },
+			}, nil, engine.ErrInvalid, nil,
 		},
 		"broken endpoint": {
-			reason:  "the endpoint is named",
-			options: connect.Options{Getenv: environment(map[string]string{"DOCKER_HOST": "nonsense"})},
-			want:    engine.ErrInvalid,
-			text:    []string{"nonsense"},
+			"the endpoint is named", connect.Options{}, map[string]string{"DOCKER_HOST": "nonsense"},
+			engine.ErrInvalid, []string{"nonsense"},
+		},
+		"broken endpoint of Podman": {
+			"the endpoint is named, without its password", connect.Options{}, map[string]string{"CONTAINER_HOST": "http://user:secret@host"},
+			engine.ErrInvalid, []string{"http://user:xxxxx@host", "unix://, tcp:// or ssh://"},
 		},
 		"unknown engine": {
-			reason:  "the known ones are named",
-			options: connect.Options{Engine: "rkt"},
-			want:    engine.ErrInvalid,
-			text:    []string{`"rkt"`, "docker"},
+			"the known ones are named", connect.Options{Engine: "rkt"}, nil, engine.ErrInvalid, []string{`"rkt"`, "docker"},
 		},
-	}
-	for name, c := range cases {
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if c.options.Getenv == nil {
-				c.options.Getenv = environment(map[string]string{"HOME": t.TempDir()})
-			}
-			eng, err := connect.Connect(t.Context(), isolated(c.options))
+			_, err := infoOf(t, c.options, c.variables)
 			if !errors.Is(err, c.want) {
-				t.Fatalf("%s: %v, %v, want %v", c.reason, eng, err, c.want)
+				t.Fatalf("%s: %v, want %v", c.reason, err, c.want)
 			}
 			t.Log(err)
 			for _, text := range c.text {
 				if !strings.Contains(err.Error(), text) {
 					t.Errorf("%s: %q is not in %q", c.reason, text, err)
 				}
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: the password is in the error: %v", c.reason, err)
 			}
 		})
 	}

@@ -18,10 +18,12 @@ package connect_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -166,6 +168,20 @@ func isolated(options connect.Options) connect.Options {
 	return options
 }
 
+// infoOf connects, with a home that has no configuration unless a variable names another.
+func infoOf(t *testing.T, options connect.Options, variables map[string]string) (engine.Info, error) {
+	t.Helper()
+	all := map[string]string{"HOME": t.TempDir()}
+	maps.Copy(all, variables)
+	options.Getenv = environment(all)
+	eng, err := connect.Connect(t.Context(), isolated(options))
+	if err != nil {
+		return engine.Info{}, err
+	}
+	t.Cleanup(func() { _ = eng.Close() })
+	return eng.Info(t.Context())
+}
+
 // environment reads variables from a map, never from the process.
 func environment(variables map[string]string) func(string) string {
 	return func(name string) string { return variables[name] }
@@ -177,16 +193,10 @@ func writeFile(t *testing.T, path, content string) {
 	must.Succeed(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// writeContext makes a context as docker context create does: its directory is
-// the SHA-256 of its name.
-func writeContext(t *testing.T, home, directory, name, host string) {
+// writeContext makes a context as docker context create does.
+func writeContext(t *testing.T, home, name, host string) {
 	t.Helper()
+	directory := fmt.Sprintf("%x", sha256.Sum256([]byte(name)))
 	writeFile(t, filepath.Join(home, ".docker", "contexts", "meta", directory, "meta.json"),
 		`{"Name":"`+name+`","Metadata":{},"Endpoints":{"docker":{"Host":"`+host+`","SkipTLSVerify":false}}}`)
 }
-
-// The SHA-256 of "one" and "two".
-const (
-	digestOfOne = "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"
-	digestOfTwo = "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3"
-)

@@ -25,8 +25,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -36,12 +34,9 @@ import (
 func TestLazy(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "docker.sock")
-	eng, err := connect.Lazy(isolated(connect.Options{
+	eng := must.Get(connect.Lazy(isolated(connect.Options{
 		Getenv: environment(map[string]string{"HOME": t.TempDir()}), Sockets: []string{socket},
-	}))
-	if err != nil {
-		t.Fatalf("Lazy(...) without an engine: %v", err)
-	}
+	})))(t)
 	events := make(chan engine.Event, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -49,13 +44,13 @@ func TestLazy(t *testing.T) {
 		defer close(ended)
 		eng.Events(ctx, func(event engine.Event) { events <- event })
 	}()
-	_, err = eng.InspectContainer(t.Context(), "a")
+	_, err := eng.InspectContainer(t.Context(), "a")
 	var unreachable *connect.Error
 	if !errors.Is(err, engine.ErrUnavailable) || !errors.As(err, &unreachable) {
 		t.Errorf("InspectContainer(...) without an engine: want ErrUnavailable and *Error, got %v", err)
 	}
-	if diff := cmp.Diff(engine.EventLost, receive(t, events).Kind); diff != "" {
-		t.Errorf("first event: -want, +got:\n%s", diff)
+	if got := (<-events).Kind; got != engine.EventLost {
+		t.Errorf("first event: %q, want %q", got, engine.EventLost)
 	}
 
 	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "unix", socket))(t)
@@ -66,14 +61,12 @@ func TestLazy(t *testing.T) {
 	if err != nil || info.Version != "late" {
 		t.Errorf("Info(...) of the engine that came late: %+v, %v", info, err)
 	}
-	if diff := cmp.Diff(engine.EventRelist, receive(t, events).Kind); diff != "" {
-		t.Errorf("event when the engine is there: -want, +got:\n%s", diff)
+	if got := (<-events).Kind; got != engine.EventRelist {
+		t.Errorf("event when the engine is there: %q, want %q", got, engine.EventRelist)
 	}
 	cancel()
 	<-ended
-	if err := eng.Close(); err != nil {
-		t.Errorf("Close(): %v", err)
-	}
+	must.Succeed(t, eng.Close())
 	if _, err := eng.Info(t.Context()); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Info(...) after Close: want ErrUnavailable, got %v", err)
 	}
@@ -84,9 +77,7 @@ func TestLazyClosedBeforeItConnects(t *testing.T) {
 	eng := must.Get(connect.Lazy(isolated(connect.Options{
 		Getenv: environment(map[string]string{"HOME": t.TempDir()}), Sockets: []string{serve(t, docker("unused"))},
 	})))(t)
-	if err := eng.Close(); err != nil {
-		t.Errorf("Close(): %v", err)
-	}
+	must.Succeed(t, eng.Close())
 	if _, err := eng.Info(t.Context()); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Info(...) after Close: want ErrUnavailable, got %v", err)
 	}
@@ -117,15 +108,4 @@ func withEvents(handler http.Handler) http.Handler {
 		_ = http.NewResponseController(w).Flush()
 		<-request.Context().Done()
 	})
-}
-
-func receive(t *testing.T, events <-chan engine.Event) engine.Event {
-	t.Helper()
-	select {
-	case event := <-events:
-		return event
-	case <-time.After(time.Minute):
-		t.Fatal("no event came")
-		return engine.Event{}
-	}
 }

@@ -60,52 +60,40 @@ func TestPodmanOverTCP(t *testing.T) {
 		want    error
 	}{
 		"plain": {
-			reason: "TLS is not asked for", options: podman.Options{URI: tcp(plain)},
+			"TLS is not asked for", podman.Options{URI: tcp(plain)}, nil,
 		},
 		"TLS": {
-			reason:  "the connection's authority has signed the server's certificate",
-			options: podman.Options{URI: tcp(secured), TLSCAFile: authority},
+			"the connection's authority has signed the server's certificate",
+			podman.Options{URI: tcp(secured), TLSCAFile: authority}, nil,
 		},
 		"TLS on both sides": {
-			reason:  "the server asks who its client is",
-			options: podman.Options{URI: tcp(demanding), TLSCAFile: authority, TLSCertFile: certificate, TLSKeyFile: key},
+			"the server asks who its client is",
+			podman.Options{URI: tcp(demanding), TLSCAFile: authority, TLSCertFile: certificate, TLSKeyFile: key}, nil,
 		},
 		"TLS on both sides, no certificate": {
-			reason:  "a client that does not say who it is is refused",
-			options: podman.Options{URI: tcp(demanding), TLSCAFile: authority}, want: engine.ErrUnavailable,
+			"a client that does not say who it is is refused",
+			podman.Options{URI: tcp(demanding), TLSCAFile: authority}, engine.ErrUnavailable,
 		},
 		"TLS without asking": {
-			reason:  "a server that speaks TLS is not spoken to without",
-			options: podman.Options{URI: tcp(secured)}, want: engine.ErrUnavailable,
+			"a server that speaks TLS is not spoken to without",
+			podman.Options{URI: tcp(secured)}, engine.ErrUnavailable,
 		},
 		"no authority": {
-			reason:  "a file without a certificate trusts no server",
-			options: podman.Options{URI: tcp(secured), TLSCAFile: other}, want: engine.ErrUnavailable,
+			"a file without a certificate trusts no server",
+			podman.Options{URI: tcp(secured), TLSCAFile: other}, engine.ErrUnavailable,
 		},
 		"a key without its certificate": {
-			reason:  "one is of no use without the other",
-			options: podman.Options{URI: tcp(secured), TLSCAFile: authority, TLSKeyFile: authority}, want: engine.ErrUnavailable,
+			"one is of no use without the other",
+			podman.Options{URI: tcp(secured), TLSCAFile: authority, TLSKeyFile: authority}, engine.ErrUnavailable,
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eng, err := connect.Connect(t.Context(), connect.Options{
-				Engine: connect.Podman, Getenv: environment(map[string]string{"HOME": t.TempDir()}),
-				Connections: at(connect.Connection{Name: "tcp", Default: true, Options: c.options}),
-			})
-			if !errors.Is(err, c.want) || c.want == nil && err != nil {
-				t.Fatalf("%s: %v, want %v", c.reason, err, c.want)
-			}
-			if err != nil {
-				t.Log(err)
-				return
-			}
-			t.Cleanup(func() { _ = eng.Close() })
-			if info, err := eng.Info(t.Context()); err != nil || info.Endpoint != c.options.URI {
-				t.Errorf("%s: %+v, %v, want the endpoint %s", c.reason, info, err, c.options.URI)
-			}
-		})
+		info, err := infoOf(t, connect.Options{
+			Engine: connect.Podman, Connections: at(connect.Connection{Name: "tcp", Default: true, Options: c.options}),
+		}, nil)
+		if !errors.Is(err, c.want) || err == nil && info.Endpoint != c.options.URI {
+			t.Errorf("%s: %s: %+v, %v, want %v", name, c.reason, info, err, c.want)
+		}
 	}
 }
 

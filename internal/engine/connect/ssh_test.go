@@ -22,6 +22,7 @@ import (
 	"crypto/rand"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -104,16 +105,16 @@ func serveSSH(conn net.Conn, config *ssh.ServerConfig) {
 	}
 	go ssh.DiscardRequests(requests)
 	for channel := range channels {
-		var wanted struct {
+		var request struct {
 			Path     string
 			Reserved string
 			Port     uint32
 		}
-		if channel.ChannelType() != "direct-streamlocal@openssh.com" || ssh.Unmarshal(channel.ExtraData(), &wanted) != nil {
+		if channel.ChannelType() != "direct-streamlocal@openssh.com" || ssh.Unmarshal(channel.ExtraData(), &request) != nil {
 			_ = channel.Reject(ssh.UnknownChannelType, "only sockets")
 			continue
 		}
-		target, err := net.Dial("unix", wanted.Path)
+		target, err := net.Dial("unix", request.Path)
 		if err != nil {
 			_ = channel.Reject(ssh.ConnectionFailed, err.Error())
 			continue
@@ -142,61 +143,46 @@ func TestPodmanOverSSH(t *testing.T) {
 	known := func(key ssh.PublicKey) string {
 		return "[127.0.0.1]:" + server.address[strings.LastIndexByte(server.address, ':')+1:] + " " + string(ssh.MarshalAuthorizedKey(key))
 	}
-	connected := func(variables map[string]string, connections ...connect.Connection) (engine.Engine, error) {
+	connected := func(hosts string, options podman.Options) (engine.Engine, error) {
+		writeFile(t, filepath.Join(os.Getenv("HOME"), ".ssh", "known_hosts"), hosts)
+		variables := map[string]string{"CONTAINER_HOST": options.URI, "CONTAINER_SSHKEY": options.Identity}
+		if options.Machine {
+			variables = nil
+		}
 		return connect.Connect(t.Context(), isolated(connect.Options{
-			Engine: connect.Podman, Getenv: environment(variables), Connections: at(connections...),
+			Engine: connect.Podman, Getenv: environment(variables), Connections: at(connect.Connection{Default: true, Options: options}),
 		}))
 	}
-	writeKnown := func(t *testing.T, content string) {
-		t.Helper()
-		writeFile(t, filepath.Join(os.Getenv("HOME"), ".ssh", "known_hosts"), content)
+	eng := must.Get(connected(known(server.host), podman.Options{URI: uri, Identity: mine}))(t)
+	t.Cleanup(func() { _ = eng.Close() })
+	info, err := eng.Info(t.Context())
+	if err != nil || info.Version != "5.0.0" || info.Endpoint != uri {
+		t.Errorf("info %+v, %v, want the service behind ssh at %s", info, err, uri)
+	}
+	// A connection through ssh that has ended is opened again.
+	server.interrupt()
+	_, _ = eng.Info(t.Context())
+	if _, err := eng.Info(t.Context()); err != nil {
+		t.Errorf("after the connection broke: %v", err)
 	}
 
-	t.Run("CONTAINER_HOST and CONTAINER_SSHKEY", func(t *testing.T) {
-		writeKnown(t, known(server.host))
-		eng := must.Get(connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": mine}))(t)
-		t.Cleanup(func() { _ = eng.Close() })
-		info, err := eng.Info(t.Context())
-		if err != nil || info.Version != "5.0.0" || info.Endpoint != uri {
-			t.Errorf("info %+v, %v, want the service behind ssh at %s", info, err, uri)
+	for reason, c := range map[string]struct {
+		hosts   string
+		options podman.Options
+		want    error
+		text    string
+	}{
+		"the host key of a machine is not asked for": {"", podman.Options{URI: uri, Identity: mine, Machine: true}, nil, "<nil>"},
+		"a key is not let in":                        {known(server.host), podman.Options{URI: uri, Identity: other}, engine.ErrUnavailable, ""},
+		"a key is absent":                            {known(server.host), podman.Options{URI: uri, Identity: "/absent/key"}, engine.ErrUnavailable, "/absent/key"},
+		"a host has another key than the known one":  {known(user.PublicKey()), podman.Options{URI: uri, Identity: mine}, engine.ErrUnavailable, ""},
+	} {
+		eng, err := connected(c.hosts, c.options)
+		if !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.text) {
+			t.Errorf("%s: %v, want %v", reason, err, c.want)
 		}
-		// A connection through ssh that has ended is opened again.
-		server.interrupt()
-		_, _ = eng.Info(t.Context())
-		if _, err := eng.Info(t.Context()); err != nil {
-			t.Errorf("after the connection broke: %v", err)
+		if err == nil {
+			_ = eng.Close()
 		}
-	})
-	t.Run("connection of a machine", func(t *testing.T) {
-		writeKnown(t, "")
-		eng, err := connected(nil, connect.Connection{Name: "machine", Default: true, Options: podman.Options{
-			URI: uri, Identity: mine, Machine: true,
-		}})
-		if err != nil {
-			t.Fatalf("the host key of a machine is not asked for: %v", err)
-		}
-		_ = eng.Close()
-	})
-	t.Run("another key", func(t *testing.T) {
-		writeKnown(t, known(server.host))
-		_, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": other})
-		if !errors.Is(err, engine.ErrUnavailable) {
-			t.Errorf("a key that is not let in: %v, want %v", err, engine.ErrUnavailable)
-		}
-		t.Log(err)
-	})
-	t.Run("absent key", func(t *testing.T) {
-		_, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": "/absent/key"})
-		if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), "/absent/key") {
-			t.Errorf("%v, want the file named", err)
-		}
-	})
-	t.Run("another host", func(t *testing.T) {
-		writeKnown(t, known(user.PublicKey()))
-		_, err := connected(map[string]string{"CONTAINER_HOST": uri, "CONTAINER_SSHKEY": mine})
-		if !errors.Is(err, engine.ErrUnavailable) {
-			t.Errorf("a host with another key than the known one: %v, want %v", err, engine.ErrUnavailable)
-		}
-		t.Log(err)
-	})
+	}
 }

@@ -21,9 +21,12 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -92,9 +95,7 @@ func TestCallsErrorsAndEvents(t *testing.T) {
 	if _, err := metered.New(inner, registry, metered.Options{}); err == nil {
 		t.Error("metrics registered twice without an error")
 	}
-	if err := eng.Close(); err != nil {
-		t.Errorf("Close(): %v", err)
-	}
+	must.Succeed(t, eng.Close())
 	if _, err := inner.Info(ctx); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Info(...) of the engine behind after Close: want ErrUnavailable, got %v", err)
 	}
@@ -138,23 +139,20 @@ func TestConnectedStreams(t *testing.T) {
 	}
 }
 
-// TestEveryMethodIsMetered calls each method by reflection, with zero values.
+// TestEveryMethodIsMetered calls each method by reflection, with zero values. Every call that
+// the simulated engine takes for a change is logged.
 func TestEveryMethodIsMetered(t *testing.T) {
 	t.Parallel()
 	inner := simulated.New()
 	inner.Down()
 	registry := prometheus.NewRegistry()
-	eng := must.Get(metered.New(inner, registry, metered.Options{}))(t)
-	callEach(t, eng, func(method string) {
-		if got := values(t, registry)["container_engine_call_errors_total unavailable "+method]; got != 1 {
-			t.Errorf("%s: %d errors counted, want 1", method, got)
-		}
-	})
-}
-
-// callEach method with zero values.
-func callEach(t *testing.T, eng engine.Engine, called func(method string)) {
-	t.Helper()
+	logged := map[string]bool{}
+	logger := funcr.New(func(_, args string) {
+		_, method, _ := strings.Cut(args, `"method"="`)
+		method, _, _ = strings.Cut(method, `"`)
+		logged[method] = true
+	}, funcr.Options{Verbosity: 4})
+	eng := must.Get(metered.New(inner, registry, metered.Options{Logger: logger}))(t)
 	methods := reflect.TypeFor[engine.Engine]()
 	for i := range methods.NumMethod() {
 		method := methods.Method(i)
@@ -165,7 +163,7 @@ func callEach(t *testing.T, eng engine.Engine, called func(method string)) {
 		for n := 1; n < method.Type.NumIn(); n++ {
 			switch method.Type.In(n).String() {
 			case "io.Reader":
-				arguments = append(arguments, reflect.ValueOf(new(emptyReader)))
+				arguments = append(arguments, reflect.ValueOf(iotest.ErrReader(engine.ErrUnavailable)))
 			case "io.Writer":
 				arguments = append(arguments, reflect.ValueOf(io.Discard))
 			default:
@@ -173,10 +171,13 @@ func callEach(t *testing.T, eng engine.Engine, called func(method string)) {
 			}
 		}
 		reflect.ValueOf(eng).MethodByName(method.Name).Call(arguments)
-		called(method.Name)
+		if got := values(t, registry)["container_engine_call_errors_total unavailable "+method.Name]; got != 1 {
+			t.Errorf("%s: %d errors counted, want 1", method.Name, got)
+		}
+	}
+	for _, call := range inner.Journal() {
+		if call.Mutating != logged[call.Method] {
+			t.Errorf("%s: a change %t, logged %t", call.Method, call.Mutating, logged[call.Method])
+		}
 	}
 }
-
-type emptyReader struct{}
-
-func (*emptyReader) Read([]byte) (int, error) { return 0, engine.ErrUnavailable }

@@ -27,6 +27,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -54,17 +55,14 @@ func TestRegisterEngine(t *testing.T) {
 		"ByName":     {Engine: "simulated", Getenv: func(string) string { return "" }},
 		"ByVariable": {Getenv: func(variable string) string { return environment[variable] }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			options.kinds = registered
-			eng := must.Get(Connect(t.Context(), options))(t)
-			info := must.Get(eng.Info(t.Context()))(t)
-			want := engine.Info{Name: "simulated", ChosenBy: "SIMULATED_HOST", Traits: traits}
-			got := engine.Info{Name: info.Name, ChosenBy: info.ChosenBy, Traits: info.Traits}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("Info (-want, +got):\n%s", diff)
-			}
-		})
+		options.kinds = registered
+		eng := must.Get(Connect(t.Context(), options))(t)
+		info := must.Get(eng.Info(t.Context()))(t)
+		want := engine.Info{Name: "simulated", ChosenBy: "SIMULATED_HOST", Traits: traits}
+		got := engine.Info{Name: info.Name, ChosenBy: info.ChosenBy, Traits: info.Traits}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: Info (-want, +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -86,5 +84,40 @@ func TestUserWithoutHome(t *testing.T) {
 	got, err := connectionsOf(func() (string, error) { return "", &fs.PathError{Op: "stat", Path: "/.config", Err: fs.ErrNotExist} })
 	if err != nil || len(got) != 0 {
 		t.Errorf("got %v, %v, want no connections", got, err)
+	}
+}
+
+func TestHome(t *testing.T) {
+	t.Parallel()
+	// Git's shell for Windows sets HOME too, and need not be used.
+	environment := map[string]string{"HOME": "/h", "USERPROFILE": `C:\Users\u`}
+	getenv := func(key string) string { return environment[key] }
+	for system, want := range map[string]string{"linux": "/h", "darwin": "/h", "windows": `C:\Users\u`} {
+		if got := home(system, getenv); got != want {
+			t.Errorf("%s: want %s, got %s", system, want, got)
+		}
+	}
+}
+
+func TestDefaultHosts(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		runtime string
+		sockets []string
+		want    []string
+	}{
+		"System":   {"That of the client's system, a named pipe on Windows.", "", nil, []string{docker.DefaultHost}},
+		"Rootless": {"A user may have an engine too.", "/run/user/1", nil, []string{docker.DefaultHost, "unix:///run/user/1/docker.sock"}},
+		"Given":    {"Nothing else is looked at.", "/run/user/1", []string{"/a.sock"}, []string{"unix:///a.sock"}},
+	}
+	for name, tc := range cases {
+		var got []string
+		for _, candidate := range defaults(Options{Sockets: tc.sockets, Getenv: func(string) string { return tc.runtime }}) {
+			got = append(got, candidate.host())
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s (-want, +got):\n%s", name, tc.reason, diff)
+		}
 	}
 }
