@@ -60,7 +60,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/hostsocket"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
@@ -242,7 +241,7 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 // one. The engine's state is in the objects' conditions and in the metrics. It is
 // not live where only a restart of its container leads to the engine again.
 func setupProbes(mgr ctrl.Manager) error {
-	if err := mgr.AddHealthzCheck("engine-socket", func(*http.Request) error { return hostsocket.Check() }); err != nil {
+	if err := mgr.AddHealthzCheck("engine-socket", func(*http.Request) error { return connect.CheckSocket() }); err != nil {
 		return fmt.Errorf("add health check: %w", err)
 	}
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {

@@ -24,7 +24,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // How long a pull may be without progress. Engines have no such limit: a
@@ -79,7 +79,7 @@ func (l Limits) pull(
 	ctx context.Context, images engine.Images, reference string, credentials *engine.Credentials, progress func(engine.PullProgress),
 ) error {
 	fail := func(err error) error { return fmt.Errorf("pull image %q: %w", reference, err) }
-	if parsed, err := imageref.Parse(reference); err == nil && parsed.LocalOnly() {
+	if parsed, err := adapter.ParseReference(reference); err == nil && parsed.LocalOnly() {
 		return fail(ErrLocalOnly)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -30,7 +30,7 @@ import (
 	"sync"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 // Source is an image of the engine that nodes get. Safe for concurrent use.
@@ -85,7 +85,7 @@ func OpenSource(ctx context.Context, e engine.Engine, reference string) (*Source
 // Name returns the name in full of an image that a node can get: engine.ErrInvalid if there
 // is none.
 func Name(reference string) (string, error) {
-	parsed, err := imageref.Parse(reference)
+	parsed, err := adapter.ParseReference(reference)
 	if err == nil && parsed.Pinned {
 		err = fmt.Errorf("image %q has a digest, which is not preserved in nodes; use a tag", reference)
 	}

@@ -31,7 +31,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -46,7 +46,7 @@ func problemOf(image string) string {
 	case strings.HasSuffix(image, ":"):
 		image += "tag"
 	}
-	parsed, err := imageref.Parse(image)
+	parsed, err := adapter.ParseReference(image)
 	switch {
 	case err != nil:
 		return err.Error()

@@ -20,11 +20,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/moby/sys/mountinfo"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/docker"
@@ -119,5 +122,21 @@ func TestDefaultHosts(t *testing.T) {
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: %s (-want, +got):\n%s", name, tc.reason, diff)
 		}
+	}
+}
+
+func TestCheckSocket(t *testing.T) {
+	t.Parallel()
+	must.Succeed(t, CheckSocket())
+	socket := filepath.Join(t.TempDir(), "engine.sock")
+	listener := must.Get(net.Listen("unix", socket))(t)
+	defer func() { _ = listener.Close() }()
+	for root, want := range map[string]error{"/run/engine.sock": nil, "/run/engine.sock//deleted": ErrSocketReplaced} {
+		if err := replacedSocket([]*mountinfo.Info{{Root: root, Mountpoint: socket}}); !errors.Is(err, want) {
+			t.Errorf("a mount of %s: %v, want %v", root, err, want)
+		}
+	}
+	if err := replacedSocket([]*mountinfo.Info{{Root: "/a//deleted", Mountpoint: t.TempDir()}}); err != nil {
+		t.Errorf("a directory: %v, want success", err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,6 +196,9 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff([]string{"auto", "docker", "podman"}, connect.Names()); diff != "" {
 		t.Errorf("engines (-want +got):\n%s", diff)
+	}
+	if got := connect.ReservedNetworks(); !slices.Contains(got, "bridge") || !slices.Contains(got, "podman") {
+		t.Errorf("reserved networks %v, want those of both engines", got)
 	}
 	want := "container engine: auto, docker or podman; auto uses the first one that responds, in this order"
 	if diff := cmp.Diff(want, connect.Help()); diff != "" {

@@ -31,7 +31,6 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
 // InspectImage implements engine.Images.
@@ -99,7 +98,7 @@ func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine
 		return err
 	}
 	fail := func(err error) error { return fmt.Errorf("pull image %q: %w", name, err) }
-	parsed, err := imageref.Parse(name)
+	parsed, err := adapter.ParseReference(name)
 	if err != nil {
 		return fail(errors.Join(engine.ErrInvalid, err))
 	}
@@ -129,7 +128,7 @@ func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine
 }
 
 // authConfig of nil credentials is that of an anonymous user.
-func authConfig(name imageref.Reference, credentials *engine.Credentials) registry.AuthConfig {
+func authConfig(name adapter.Reference, credentials *engine.Credentials) registry.AuthConfig {
 	config := registry.AuthConfig{ServerAddress: name.Registry}
 	if credentials != nil {
 		config.Username, config.Password = credentials.Username, credentials.Password
@@ -142,7 +141,7 @@ func authConfig(name imageref.Reference, credentials *engine.Credentials) regist
 // registry refused the credentials or could not be reached: these are tried by
 // themselves, which has a status of its own. What is left is
 // the way to the registry: name, route, certificate, its own failure.
-func (e *Engine) explainPull(ctx context.Context, name imageref.Reference, credentials *engine.Credentials, cause error) error {
+func (e *Engine) explainPull(ctx context.Context, name adapter.Reference, credentials *engine.Credentials, cause error) error {
 	known := typed(cause)
 	isAbsent := errors.Is(known, engine.ErrNotFound)
 	if !isAbsent && kindOf(cause) != nil || ctx.Err() != nil {

@@ -30,7 +30,6 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
 )
 
 type imageAnswer struct {
@@ -74,7 +73,7 @@ func (e *Engine) localImage(ctx context.Context, reference string) (string, imag
 // configuration, and whatever ends alike. It puts localhost/ before a name
 // without a registry when it loads an archive.
 func localNames(reference string) []string {
-	parsed, err := imageref.Parse(reference)
+	parsed, err := adapter.ParseReference(reference)
 	switch {
 	case err != nil:
 		return []string{reference} // an ID, or what Podman refuses
@@ -123,7 +122,7 @@ type authBody struct {
 // PullImage implements engine.Images.
 func (e *Engine) PullImage(ctx context.Context, name string, credentials *engine.Credentials, progress func(engine.PullProgress)) error {
 	fail := func(err error) error { return fmt.Errorf("pull image %q: %w", name, err) }
-	parsed, err := imageref.Parse(name)
+	parsed, err := adapter.ParseReference(name)
 	if err != nil {
 		return fail(errors.Join(engine.ErrInvalid, err))
 	}

@@ -27,7 +27,7 @@ import (
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 type image struct {
@@ -98,7 +98,7 @@ func (i *image) is(reference string) bool {
 
 // fullName is the name in full that a reference stands for.
 func fullName(reference string) string {
-	parsed, err := imageref.Parse(reference)
+	parsed, err := adapter.ParseReference(reference)
 	if err != nil {
 		return reference
 	}

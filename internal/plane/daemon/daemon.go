@@ -52,7 +52,7 @@ const (
 // Run runs the plane until ctx ends, then stops its processes in reverse order
 // and returns nil. It returns an error when the plane does not come up. The
 // state directory in use: supervise.ErrLocked. The engine's socket replaced:
-// hostsocket.ErrReplaced. A plane that is retired, also by an earlier daemon, runs
+// connect.ErrSocketReplaced. A plane that is retired, also by an earlier daemon, runs
 // nothing and waits for ctx to end.
 func Run(ctx context.Context, opts Options) (err error) {
 	opts = opts.withDefaults()

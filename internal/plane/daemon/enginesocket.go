@@ -21,7 +21,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/hostsocket"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 )
 
 // socketPeriod is how often the engine's socket is checked: one small file is read.
@@ -38,7 +38,7 @@ func watchSocket(ctx context.Context, end context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			if err := hostsocket.Check(); errors.Is(err, hostsocket.ErrReplaced) {
+			if err := connect.CheckSocket(); errors.Is(err, connect.ErrSocketReplaced) {
 				end(err)
 			}
 		}
@@ -47,7 +47,7 @@ func watchSocket(ctx context.Context, end context.CancelCauseFunc) {
 
 // replacedSocket is why the plane ended, if watchSocket ended it.
 func replacedSocket(ctx context.Context) error {
-	if err := context.Cause(ctx); errors.Is(err, hostsocket.ErrReplaced) {
+	if err := context.Cause(ctx); errors.Is(err, connect.ErrSocketReplaced) {
 		return err
 	}
 	return nil

@@ -24,7 +24,7 @@ import (
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
@@ -83,7 +83,7 @@ func Reserved(reference string) bool {
 		repository := cmp.Or(source.built, node.BuiltImage(""))
 		repository = repository[:strings.LastIndex(repository, ":")]
 		for _, name := range []string{reference, "localhost/" + reference} {
-			parsed, err := imageref.Parse(name)
+			parsed, err := adapter.ParseReference(name)
 			if err == nil && parsed.Name[:strings.LastIndexAny(parsed.Name, ":@")] == repository {
 				return true
 			}

@@ -21,7 +21,7 @@ import (
 	"fmt"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
 
@@ -75,7 +75,7 @@ func Ensure(ctx context.Context, e Engine, use Use, image string, progress func(
 }
 
 func pull(ctx context.Context, e engine.Images, use Use, image string, progress func(engine.PullProgress)) error {
-	parsed, err := imageref.Parse(image)
+	parsed, err := adapter.ParseReference(image)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/imageref"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
@@ -81,7 +81,7 @@ func Table(reports []Report) []string {
 	lines := []string{"IMAGE FOR\tREFERENCE\tSTATE"}
 	for _, image := range reports {
 		state := "missing; pulled on demand"
-		if reference, err := imageref.Parse(image.Reference); image.Present {
+		if reference, err := adapter.ParseReference(image.Reference); image.Present {
 			state = fmt.Sprintf("present, %d MiB", image.SizeBytes/megabyte)
 		} else if err == nil && reference.LocalOnly() {
 			state = "missing, and not in a registry: " + LoadCommand(Use(image.Use), release.Version())

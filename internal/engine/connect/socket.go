@@ -14,8 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package hostsocket recognizes an engine's socket that the host has replaced.
-package hostsocket
+package connect
 
 import (
 	"errors"
@@ -26,26 +25,31 @@ import (
 	"github.com/moby/sys/mountinfo"
 )
 
-// ErrReplaced: a socket is mounted that the host has removed since, as an engine does
+// ErrSocketReplaced: a socket is mounted that the host has removed since, as an engine does
 // with its own when it starts. The one that took its place cannot be reached through
 // this mount: only a restart of the container mounts it.
-var ErrReplaced = errors.New("the mounted socket was replaced on the host; restart the container to mount the new one")
+var ErrSocketReplaced = errors.New("the mounted socket was replaced on the host; restart the container to mount the new one")
 
 // removed is how Linux marks, in the root of a mount, what was removed from its directory.
 const removed = "//deleted"
 
-// Check returns ErrReplaced, with the path, if a socket that is mounted into this
+// CheckSocket returns ErrSocketReplaced, with the path, if a socket that is mounted into this
 // container was removed on the host.
-func Check() error {
-	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) {
-		return !strings.HasSuffix(m.Root, removed), false
-	})
+func CheckSocket() error {
+	mounts, err := mountinfo.GetMounts(nil)
 	if err != nil {
 		return fmt.Errorf("read mounts: %w", err)
 	}
+	return replacedSocket(mounts)
+}
+
+func replacedSocket(mounts []*mountinfo.Info) error {
 	for _, mount := range mounts {
+		if !strings.HasSuffix(mount.Root, removed) {
+			continue
+		}
 		if file, err := os.Stat(mount.Mountpoint); err == nil && file.Mode().Type() == os.ModeSocket {
-			return fmt.Errorf("%s: %w", mount.Mountpoint, ErrReplaced)
+			return fmt.Errorf("%s: %w", mount.Mountpoint, ErrSocketReplaced)
 		}
 	}
 	return nil

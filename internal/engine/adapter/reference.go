@@ -14,11 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package imageref reads references to images: names with a tag or a digest. It
-// gives them the one form that all engines read alike, with the registry in it.
-// Docker reads a name without a registry as one of docker.io; Podman looks for
-// it in whatever registries its configuration lists.
-package imageref
+package adapter
 
 import (
 	"errors"
@@ -32,7 +28,9 @@ import (
 // Podman puts it before the names of a docker-archive that have none.
 const localhost = "localhost"
 
-// Reference to an image by name.
+// Reference to an image by name, in the one form that all engines read alike, with the registry
+// in it. Docker reads a name without a registry as one of docker.io; Podman looks for it in
+// whatever registries its configuration lists.
 type Reference struct {
 	// Name in full: registry, repository, and the digest, or else the tag. A
 	// tag next to a digest is dropped: it decides nothing, and Podman refuses it.
@@ -45,8 +43,8 @@ type Reference struct {
 	Short bool
 }
 
-// Parse reads a reference. An ID of an image is no reference.
-func Parse(text string) (Reference, error) {
+// ParseReference reads a reference. An ID of an image is no reference.
+func ParseReference(text string) (Reference, error) {
 	parsed, err := reference.ParseAnyReference(text)
 	if err != nil {
 		return Reference{}, fmt.Errorf("parse image reference %q: %w", text, err)
