@@ -114,7 +114,7 @@ func TestPlaceAfterItsCallerGaveUp(t *testing.T) {
 	}
 }
 
-// uninspectable does not inspect a container that runs, for a reason that nobody knows.
+// uninspectable fails to inspect a running container, for an unknown reason.
 type uninspectable struct{ *simulated.Engine }
 
 func (u uninspectable) InspectContainer(ctx context.Context, name string) (engine.Container, error) {
