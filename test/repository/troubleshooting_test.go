@@ -17,15 +17,11 @@ limitations under the License.
 package repository
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -38,8 +34,17 @@ import (
 // no reason that does not exist.
 func TestTroubleshootingHasEachReason(t *testing.T) {
 	t.Parallel()
-	documented := headings(readFile(t, "docs/troubleshooting.md"))
-	if diff := cmp.Diff(reasons(t), documented); diff != "" {
+	reasons := func(path, expression string) []string {
+		var found []string
+		for _, match := range regexp.MustCompile(expression).FindAllStringSubmatch(readFile(t, path), -1) {
+			found = append(found, match[1])
+		}
+		slices.Sort(found)
+		return slices.Compact(found) // Two conditions may have a reason of one value.
+	}
+	// The first is generated from api/v1beta2/conditions.go.
+	declared, documented := reasons("docs/reference/conditions.md", "(?m)^- `(\\w+)`"), reasons("docs/troubleshooting.md", "(?m)^### `(\\w+)`$")
+	if diff := cmp.Diff(declared, documented); diff != "" {
 		t.Errorf("Reasons in api/v1beta2/conditions.go (-) and in docs/troubleshooting.md (+):\n%s", diff)
 	}
 }
@@ -61,53 +66,5 @@ func TestEachReasonIsUsed(t *testing.T) {
 		if !strings.Contains(source.String(), "infrav1."+match[1]) {
 			t.Errorf("%s is set by no controller", match[1])
 		}
-	}
-}
-
-// headings lists the reasons that have an entry, sorted.
-func headings(document string) []string {
-	var found []string
-	for _, match := range regexp.MustCompile("(?m)^### `(\\w+)`$").FindAllStringSubmatch(document, -1) {
-		found = append(found, match[1])
-	}
-	slices.Sort(found)
-	return found
-}
-
-// reasons lists the values of all constants whose name ends in Reason, sorted
-// and each once: two conditions may have a reason of one value.
-func reasons(t *testing.T) []string {
-	t.Helper()
-	file := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api", "v1beta2", "conditions.go"), nil, 0))(t)
-	var found []string
-	ast.Inspect(file, func(node ast.Node) bool {
-		spec, ok := node.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		for i, name := range spec.Names {
-			if strings.HasSuffix(name.Name, "Reason") {
-				found = append(found, value(t, spec.Values[i]))
-			}
-		}
-		return true
-	})
-	slices.Sort(found)
-	return slices.Compact(found)
-}
-
-// value of a constant: a string, or one of Cluster API's constants, whose values
-// are their names without the end.
-func value(t *testing.T, expression ast.Expr) string {
-	t.Helper()
-	switch expression := expression.(type) {
-	case *ast.BasicLit:
-		text := must.Get(strconv.Unquote(expression.Value))(t)
-		return text
-	case *ast.SelectorExpr:
-		return strings.TrimSuffix(expression.Sel.Name, "Reason")
-	default:
-		t.Fatalf("A reason is a %T, which this test does not understand", expression)
-		return ""
 	}
 }
