@@ -109,7 +109,7 @@ func (b *bench) run(ctx context.Context, rounds int) error {
 	if err := errors.Join(b.traced(ctx, capconUp, capcDown, "1"), b.traced(ctx, largeUp, largeDown, "3")); err != nil {
 		return err
 	}
-	fmt.Print(b.waits())
+	fmt.Print("\n" + b.waits())
 	return b.write(b)
 }
 

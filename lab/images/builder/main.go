@@ -70,9 +70,6 @@ func run(ctx context.Context, arguments []string) error {
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	if *check {
-		return checkPackages(ctx, *root, platform(runtime.GOARCH))
-	}
 	names, err := expand(flags.Args())
 	if err == nil && *kubernetes != "" {
 		var node string
@@ -95,6 +92,9 @@ func run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	defer b.close()
+	if *check {
+		return b.checkPackages(ctx)
+	}
 	b.version = *version
 	recipes, err := b.buildImages(ctx, names)
 	if err == nil && *output != "" {
@@ -104,15 +104,6 @@ func run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	return loader{builder: b, engine: engine}.loadImages(ctx, names)
-}
-
-func checkPackages(ctx context.Context, root string, p platform) error {
-	b, err := newBuilder(ctx, root, p)
-	if err != nil {
-		return err
-	}
-	defer b.close()
-	return b.checkPackages(ctx)
 }
 
 func (b *builder) buildImages(ctx context.Context, names []string) (map[string]*artifact, error) {
