@@ -172,7 +172,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 			if settings.LoadBalancers {
 				group.Go(func() error {
 					return serviceloadbalancer.Run(ctx, settings.Config, serviceloadbalancer.Options{
-						Engine: options.Engine, Images: images, Owner: settings.Owner, Recorded: settings.Engine,
+						Engine: options.Engine, Images: images, Recorded: settings.Engine,
 						Network: settings.Network, Image: cmp.Or(settings.Image, options.LoadBalancerImage),
 						Report:    func(err error) { report(workload.LoadBalancers, "", err) },
 						HostPorts: settings.HostPorts, MaxServices: settings.MaxLoadBalancers,

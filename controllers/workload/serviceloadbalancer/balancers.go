@@ -23,6 +23,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -38,7 +39,7 @@ const locks = 64
 
 var errStopped = errors.New("service controller of the cluster is stopped")
 
-// balancers are the load balancers of one cluster.
+// balancers are the load balancers of one cluster, for Kubernetes' service controller.
 type balancers struct {
 	Options
 	access
@@ -59,7 +60,7 @@ type balancers struct {
 
 	// creations guards creating, the Services whose container is being created.
 	creations sync.Mutex
-	creating  map[string]bool
+	creating  sets.Set[string]
 }
 
 // access to the workload cluster.
@@ -70,6 +71,7 @@ type access struct {
 }
 
 // memory of a Service. What it says is convenient and not needed: it is lost with the manager.
+// Who has locked the Service may change it, apart from the Service.
 type memory struct {
 	service loadbalancer.Service
 	// state is what the load balancer had. Another one gets its address and host ports.
@@ -83,12 +85,72 @@ var _ cloudprovider.LoadBalancer = &balancers{}
 func newBalancers(ctx context.Context, options Options, access access, changes *Changes, events record.EventRecorder) *balancers {
 	return &balancers{
 		Options: options, access: access, events: events, changes: changes,
-		ctx: ctx, keys: keymutex.NewHashed(locks), memories: map[types.UID]*memory{}, creating: map[string]bool{},
+		ctx: ctx, keys: keymutex.NewHashed(locks), memories: map[types.UID]*memory{}, creating: sets.New[string](),
 	}
 }
 
-// begin an operation on a Service. The caller ends it, unless there is an error.
-func (b *balancers) begin(ctx context.Context, uid types.UID) (_ context.Context, end func(), _ error) {
+// GetLoadBalancerName implements cloudprovider.LoadBalancer.
+func (b *balancers) GetLoadBalancerName(_ context.Context, _ string, service *corev1.Service) string {
+	return b.spec(identify(service)).Name()
+}
+
+// GetLoadBalancer implements cloudprovider.LoadBalancer. The service controller asks before
+// it deletes, and does not where there is none: the Service must not get one afterwards. So
+// it waits for one that is being created.
+func (b *balancers) GetLoadBalancer(ctx context.Context, _ string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
+	ctx, end, err := b.start(ctx, service.UID)
+	if err != nil {
+		return nil, false, err
+	}
+	defer end()
+	state, err := b.inspect(ctx, identify(service))
+	if err != nil {
+		return nil, false, err
+	}
+	if !state.Exists {
+		b.forget(service.UID)
+		return nil, false, nil
+	}
+	return status(state, nil), true, nil
+}
+
+// EnsureLoadBalancer implements cloudprovider.LoadBalancer. What fails is retried by repair,
+// and the service controller gets nothing to do: it would retry what fails
+// forever, with an Event each time, and after a while only every five minutes.
+func (b *balancers) EnsureLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
+	ctx, end, err := b.start(ctx, service.UID)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if latest := b.latest(identify(service)); latest != nil && needsLoadBalancer(latest) {
+		service = latest
+	}
+	return b.reconcile(ctx, service, b.remember(service))
+}
+
+// UpdateLoadBalancer implements cloudprovider.LoadBalancer. The Service that is passed may be
+// older than the last one that was balanced, and may have been deleted meanwhile.
+func (b *balancers) UpdateLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) error {
+	return b.repairOne(ctx, identify(service))
+}
+
+// EnsureLoadBalancerDeleted implements cloudprovider.LoadBalancer.
+func (b *balancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string, service *corev1.Service) error {
+	ctx, end, err := b.start(ctx, service.UID)
+	if err != nil {
+		return err
+	}
+	defer end()
+	// The finalizer is removed afterwards.
+	if _, err := b.inspect(ctx, identify(service)); err != nil {
+		return err
+	}
+	return b.delete(ctx, identify(service))
+}
+
+// start an operation on a Service, which is locked. The caller ends it, unless there is an error.
+func (b *balancers) start(ctx context.Context, uid types.UID) (_ context.Context, end func(), _ error) {
 	b.mutex.Lock()
 	if b.closed {
 		b.mutex.Unlock()
@@ -115,71 +177,6 @@ func (b *balancers) close() {
 	b.operations.Wait()
 }
 
-// GetLoadBalancerName implements cloudprovider.LoadBalancer.
-func (b *balancers) GetLoadBalancerName(_ context.Context, _ string, service *corev1.Service) string {
-	return b.spec(identify(service)).Name()
-}
-
-// GetLoadBalancer implements cloudprovider.LoadBalancer. The service controller asks before
-// it deletes, and does not where there is none: the Service must not get one afterwards. So
-// it waits for one that is being created.
-func (b *balancers) GetLoadBalancer(ctx context.Context, _ string, service *corev1.Service) (*corev1.LoadBalancerStatus, bool, error) {
-	ctx, end, err := b.begin(ctx, service.UID)
-	if err != nil {
-		return nil, false, err
-	}
-	defer end()
-	state, err := b.inspect(ctx, identify(service))
-	if err != nil {
-		return nil, false, err
-	}
-	if !state.Exists {
-		b.forget(service.UID)
-		return nil, false, nil
-	}
-	return status(state, nil), true, nil
-}
-
-// EnsureLoadBalancer implements cloudprovider.LoadBalancer. What fails is retried by repair,
-// and the service controller gets nothing to do: it would retry what fails
-// forever, with an Event each time, and after a while only every five minutes.
-func (b *balancers) EnsureLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) (*corev1.LoadBalancerStatus, error) {
-	ctx, end, err := b.begin(ctx, service.UID)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	if latest := b.latest(identify(service)); latest != nil && wantsLoadBalancer(latest) {
-		service = latest
-	}
-	b.record(service)
-	balanced, err := b.ensure(ctx, service)
-	if err = b.settle(ctx, service, err); err != nil {
-		return nil, err
-	}
-	return balanced, nil
-}
-
-// UpdateLoadBalancer implements cloudprovider.LoadBalancer. The Service that is passed may be
-// older than the last one that was balanced, and may have been deleted meanwhile.
-func (b *balancers) UpdateLoadBalancer(ctx context.Context, _ string, service *corev1.Service, _ []*corev1.Node) error {
-	return b.repairOne(ctx, identify(service))
-}
-
-// EnsureLoadBalancerDeleted implements cloudprovider.LoadBalancer.
-func (b *balancers) EnsureLoadBalancerDeleted(ctx context.Context, _ string, service *corev1.Service) error {
-	ctx, end, err := b.begin(ctx, service.UID)
-	if err != nil {
-		return err
-	}
-	defer end()
-	// The finalizer is removed afterwards.
-	if _, err := b.inspect(ctx, identify(service)); err != nil {
-		return err
-	}
-	return b.delete(ctx, identify(service))
-}
-
 // inspect the load balancer of a Service on the engine of the cluster.
 func (b *balancers) inspect(ctx context.Context, service loadbalancer.Service) (loadbalancer.State, error) {
 	state, err := loadbalancer.Inspect(ctx, b.Engine, b.spec(service).Name())
@@ -195,7 +192,7 @@ func (b *balancers) delete(ctx context.Context, service loadbalancer.Service) er
 }
 
 func (b *balancers) spec(service loadbalancer.Service) loadbalancer.Spec {
-	return loadbalancer.Spec{Owner: b.Owner, Service: service, Image: b.Image, Network: b.Network, HostPortRange: b.HostPorts}
+	return loadbalancer.Spec{Owner: b.Recorded.Owner, Service: service, Network: b.Network, HostPortRange: b.HostPorts}
 }
 
 // identify a Service, for its load balancer.
@@ -205,45 +202,34 @@ func identify(service *corev1.Service) loadbalancer.Service {
 
 // latest is the Service in the cache; nil where it does not exist, or another one has its name.
 func (b *balancers) latest(service loadbalancer.Service) *corev1.Service {
-	found, err := b.services.Services(service.Namespace).Get(service.Name)
-	if err != nil || string(found.UID) != service.UID {
+	cached, err := b.services.Services(service.Namespace).Get(service.Name)
+	if err != nil || string(cached.UID) != service.UID {
 		return nil
 	}
-	return found
+	return cached
 }
 
-// wantsLoadBalancer as the service controller decides it.
-func wantsLoadBalancer(service *corev1.Service) bool {
+// needsLoadBalancer as the service controller decides it.
+func needsLoadBalancer(service *corev1.Service) bool {
 	return service.Spec.Type == corev1.ServiceTypeLoadBalancer && service.Spec.LoadBalancerClass == nil &&
 		service.DeletionTimestamp.IsZero()
 }
 
-func (b *balancers) record(service *corev1.Service) {
+// remember a Service, which may be known.
+func (b *balancers) remember(service *corev1.Service) *memory {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.memories[service.UID] == nil {
-		b.memories[service.UID] = &memory{service: identify(service)}
+		b.memories[service.UID] = &memory{service: identify(service), reported: map[string]string{}}
 	}
+	return b.memories[service.UID]
 }
 
-// change what is recorded of a Service, where something is.
-func (b *balancers) change(uid types.UID, change func(*memory)) {
+// recall returns nil for a Service that was not balanced since the manager started.
+func (b *balancers) recall(uid types.UID) *memory {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	if one := b.memories[uid]; one != nil {
-		change(one)
-	}
-}
-
-// recall what is recorded of a Service.
-func (b *balancers) recall(uid types.UID) (memory, bool) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	one := b.memories[uid]
-	if one == nil {
-		return memory{}, false
-	}
-	return *one, true
+	return b.memories[uid]
 }
 
 func (b *balancers) forget(uid types.UID) {

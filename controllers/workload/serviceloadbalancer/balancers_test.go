@@ -32,6 +32,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
 
+	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -87,7 +88,7 @@ func (w *world) start() {
 	w.changes = NewChanges()
 	w.t.Cleanup(w.changes.Close)
 	w.balancers = newBalancers(w.t.Context(), Options{
-		Engine: w.engine, Images: &images{}, Owner: builders.Owner(), Network: network.DefaultName, Image: builders.LoadBalancerImage,
+		Engine: w.engine, Images: &images{}, Recorded: containercluster.EngineRecord{Owner: builders.Owner()}, Network: network.DefaultName, Image: builders.LoadBalancerImage,
 		HostPorts: network.DefaultHostPorts(), MaxServices: math.MaxInt32,
 		Report: func(err error) { w.reported = append(w.reported, err) },
 	}, access{client: w.client, services: listersv1.NewServiceLister(w.services), nodes: listersv1.NewNodeLister(w.nodes)}, w.changes, w.events)

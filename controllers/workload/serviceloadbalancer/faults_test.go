@@ -114,9 +114,9 @@ func (s *served) look() {
 func (s *served) reconcile(service *corev1.Service) error {
 	ctx, after := s.t.Context(), service.DeepCopy()
 	switch hasFinalizer := helpers.HasLBFinalizer(service); {
-	case wantsLoadBalancer(service) && !hasFinalizer:
+	case needsLoadBalancer(service) && !hasFinalizer:
 		after.Finalizers = append(after.Finalizers, helpers.LoadBalancerCleanupFinalizer)
-	case wantsLoadBalancer(service):
+	case needsLoadBalancer(service):
 		status, err := s.balancers.EnsureLoadBalancer(ctx, "", service, nil)
 		if errors.Is(err, cloudprovider.ImplementedElsewhere) {
 			return nil

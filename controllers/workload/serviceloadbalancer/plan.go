@@ -17,9 +17,9 @@ limitations under the License.
 package serviceloadbalancer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -54,10 +54,10 @@ const (
 	healthPath          = "/healthz"
 )
 
-// errUnsupported says that a Service asks for what no load balancer here does.
+// errUnsupported says that a Service requests what no load balancer here does.
 var errUnsupported = errors.New("unsupported Service")
 
-// plan is what a Service asks for.
+// plan is what a Service requests.
 type plan struct {
 	frontends []haproxy.Frontend
 	// ports are set where one is not served.
@@ -66,7 +66,7 @@ type plan struct {
 	warnings map[string]string
 }
 
-// newPlan returns what a Service asks for, with these nodes as backends.
+// newPlan returns what a Service requests, with these nodes as backends.
 func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
 	if !slices.Contains(service.Spec.IPFamilies, corev1.IPv4Protocol) {
 		return plan{}, fmt.Errorf("%w: spec.ipFamilies: IPv6 is not supported; add IPv4", errUnsupported)
@@ -75,37 +75,37 @@ func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	wanted := plan{warnings: map[string]string{}}
+	desired := plan{warnings: map[string]string{}}
 	backends := backendsOf(nodes)
 	if len(backends) > haproxy.MaxBackends {
 		backends = backends[:haproxy.MaxBackends]
-		wanted.warnings[reasonNodes] = fmt.Sprintf("only the %d oldest Nodes are backends of the load balancer", haproxy.MaxBackends)
+		desired.warnings[reasonNodes] = fmt.Sprintf("only the %d oldest Nodes are backends of the load balancer", haproxy.MaxBackends)
 	}
 	for _, port := range service.Spec.Ports {
 		status := corev1.PortStatus{Port: port.Port, Protocol: port.Protocol}
 		if reason, message := refusal(port); reason != "" {
 			status.Error = ptr.To(reasonPrefix + reason)
-			wanted.warn(reason, message)
+			desired.warn(reason, message)
 		} else {
-			wanted.frontends = append(wanted.frontends, frontend(service, port, sources, backends))
+			desired.frontends = append(desired.frontends, frontend(service, port, sources, backends))
 		}
-		wanted.ports = append(wanted.ports, status)
+		desired.ports = append(desired.ports, status)
 	}
-	switch served := len(wanted.frontends); {
+	switch served := len(desired.frontends); {
 	case served == 0:
-		return plan{}, fmt.Errorf("%w: %s", errUnsupported, joined(wanted.warnings))
+		return plan{}, fmt.Errorf("%w: %s", errUnsupported, strings.Join(slices.Sorted(maps.Values(desired.warnings)), "; "))
 	case served > haproxy.MaxFrontends:
 		return plan{}, fmt.Errorf("%w: spec.ports: %d TCP ports, of at most %d; use several Services", errUnsupported, served, haproxy.MaxFrontends)
-	case served == len(wanted.ports):
-		wanted.ports = nil
+	case served == len(desired.ports):
+		desired.ports = nil
 	}
 	if len(sources) > 0 {
-		wanted.warn(reasonSources, "spec.loadBalancerSourceRanges: clients that connect through a published host port have the address of the network's gateway")
+		desired.warn(reasonSources, "spec.loadBalancerSourceRanges: clients that connect through a published host port have the address of the network's gateway")
 	}
 	if service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP {
-		wanted.warn(reasonAffinity, affinityMessage)
+		desired.warn(reasonAffinity, affinityMessage)
 	}
-	return wanted, nil
+	return desired, nil
 }
 
 // warn of something; several warnings of a reason become one.
@@ -128,31 +128,6 @@ func refusal(port corev1.ServicePort) (reason, message string) {
 	return "", ""
 }
 
-func joined(messages map[string]string) string {
-	all := make([]string, 0, len(messages))
-	for _, message := range messages {
-		all = append(all, message)
-	}
-	slices.Sort(all)
-	return strings.Join(all, "; ")
-}
-
-// backendsOf are the Nodes that have an address, the oldest first: where there are too many,
-// a new one moves no clients.
-func backendsOf(nodes []*corev1.Node) []haproxy.Backend {
-	nodes = slices.Clone(nodes)
-	slices.SortFunc(nodes, func(a, b *corev1.Node) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
-	var backends []haproxy.Backend
-	for _, node := range nodes {
-		if address := internalAddress(node); address.IsValid() {
-			backends = append(backends, haproxy.Backend{Name: node.Name, Address: address, Weight: haproxy.FullWeight})
-		}
-	}
-	return backends
-}
-
 func frontend(service *corev1.Service, port corev1.ServicePort, sources []netip.Prefix, backends []haproxy.Backend) haproxy.Frontend {
 	f := haproxy.Frontend{
 		Name:    fmt.Sprintf("port-%d", port.Port),
@@ -170,17 +145,6 @@ func frontend(service *corev1.Service, port corev1.ServicePort, sources []netip.
 		f.Backends = append(f.Backends, backend)
 	}
 	return f
-}
-
-// internalAddress is the first IPv4 address of a Node that can be a backend's; the zero value
-// where it has none.
-func internalAddress(node *corev1.Node) netip.Addr {
-	for _, entry := range node.Status.Addresses {
-		if address, err := netip.ParseAddr(entry.Address); err == nil && entry.Type == corev1.NodeInternalIP && address.Is4() && haproxy.IsMachine(address) {
-			return address
-		}
-	}
-	return netip.Addr{}
 }
 
 // sourceRanges are the clients that may connect; none where all may.

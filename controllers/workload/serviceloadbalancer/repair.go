@@ -18,9 +18,11 @@ package serviceloadbalancer
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	cloudprovider "k8s.io/cloud-provider"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -52,7 +54,7 @@ func (b *balancers) repairNext() bool {
 // repairAll looks at each load balancer: those that have a container, such as one whose
 // Service lost its finalizer while no manager ran, and those that should have one.
 func (b *balancers) repairAll(ctx context.Context, _ loadbalancer.Service) error {
-	containers, err := listContainers(ctx, b.Engine, b.Owner)
+	containers, err := listContainers(ctx, b.Engine, b.Recorded.Owner)
 	if ctx.Err() == nil {
 		b.Report(err)
 	}
@@ -74,7 +76,7 @@ func (b *balancers) repairAll(ctx context.Context, _ loadbalancer.Service) error
 // until then, and for one that is being deleted, the service controller decides. That of a
 // Service that does not exist is removed. It returns what is not retried otherwise.
 func (b *balancers) repairOne(ctx context.Context, one loadbalancer.Service) error {
-	ctx, end, err := b.begin(ctx, types.UID(one.UID))
+	ctx, end, err := b.start(ctx, types.UID(one.UID))
 	if err != nil {
 		return err
 	}
@@ -84,19 +86,17 @@ func (b *balancers) repairOne(ctx context.Context, one loadbalancer.Service) err
 	if service == nil {
 		return b.delete(ctx, one)
 	}
-	before, known := b.recall(service.UID)
-	if !known || !wantsLoadBalancer(service) {
+	known := b.recall(service.UID)
+	if known == nil || !needsLoadBalancer(service) {
 		return nil
 	}
-	_, err = b.ensure(ctx, service)
-	if err := b.settle(ctx, service, err); err != nil {
-		if isHandled(err) {
-			return nil
-		}
-		return err
-	}
-	if before.reported[reasonFailed] != "" {
+	failed := known.reported[reasonFailed] != ""
+	_, err = b.reconcile(ctx, service, known)
+	switch {
+	case errors.Is(err, cloudprovider.ImplementedElsewhere):
+		return nil
+	case err == nil && failed:
 		b.events.Event(service, corev1.EventTypeNormal, "EnsuredLoadBalancer", "Ensured load balancer")
 	}
-	return nil
+	return err
 }

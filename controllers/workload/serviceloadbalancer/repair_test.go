@@ -146,7 +146,7 @@ func TestAnotherEngine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.ensure(web())
-	w.balancers.Recorded = containercluster.EngineRecord{Owner: builders.Owner(), Cluster: builders.Cluster, StorageID: "simulated"}
+	w.balancers.Recorded.StorageID = "simulated"
 	w.engine.SwitchStorage("another")
 	w.engine.AddImage(engine.Image{Tags: []string{builders.LoadBalancerImage}}, nil)
 	must.Get(network.Ensure(t.Context(), w.engine, network.Request{Subnets: []netip.Prefix{netip.MustParsePrefix("10.7.0.0/24")}}))(t)

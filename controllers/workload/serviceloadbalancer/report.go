@@ -19,7 +19,6 @@ package serviceloadbalancer
 import (
 	"context"
 	"errors"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	cloudprovider "k8s.io/cloud-provider"
@@ -44,46 +43,39 @@ func isFinal(err error) bool {
 		errors.As(err, &rejected) || errors.As(err, &invalid) || errors.As(err, &subnet)
 }
 
-// settle reports how an attempt ended, with one Event, and arranges the next one where it
-// may end otherwise. It returns cloudprovider.ImplementedElsewhere for what it has handled.
-func (b *balancers) settle(ctx context.Context, service *corev1.Service, err error) error {
-	switch {
-	case err == nil:
-		b.report(service, reasonFailed, "")
-		return nil
-	case ctx.Err() != nil:
-		return err
+// reconcile makes the load balancer what the Service requests. It reports how that ended, with
+// one Event, and arranges the next attempt where it may end otherwise. It returns
+// cloudprovider.ImplementedElsewhere for what it has handled.
+func (b *balancers) reconcile(ctx context.Context, service *corev1.Service, known *memory) (*corev1.LoadBalancerStatus, error) {
+	balanced, err := b.ensure(ctx, service, known)
+	if err == nil {
+		b.report(service, known, reasonFailed, "")
+		return balanced, nil
 	}
-	if b.report(service, reasonFailed, err.Error()) {
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	if b.report(service, known, reasonFailed, err.Error()) {
 		ctrl.LoggerFrom(b.ctx).Error(err, "Failed to ensure load balancer", "Service", service.Namespace+"/"+service.Name)
 	}
 	if !isFinal(err) {
 		b.changes.retry(identify(service))
 	}
-	return cloudprovider.ImplementedElsewhere
+	return nil, cloudprovider.ImplementedElsewhere
 }
 
-func isHandled(err error) bool { return errors.Is(err, cloudprovider.ImplementedElsewhere) }
-
 // warn of what the load balancer does otherwise than the Service may expect.
-func (b *balancers) warn(service *corev1.Service, warnings map[string]string) {
+func (b *balancers) warn(service *corev1.Service, known *memory, warnings map[string]string) {
 	for _, reason := range []string{reasonProtocol, reasonReserved, reasonNodePort, reasonSources, reasonAffinity, reasonNodes} {
-		b.report(service, reason, warnings[reason])
+		b.report(service, known, reason, warnings[reason])
 	}
 }
 
 // report emits an Event where it is another one than the last of that reason; empty = there
 // is nothing to report any more.
-func (b *balancers) report(service *corev1.Service, reason, message string) (isNew bool) {
-	b.change(service.UID, func(one *memory) {
-		isNew = message != "" && one.reported[reason] != message
-		// A copy: it may have been recalled.
-		one.reported = maps.Clone(one.reported)
-		if one.reported == nil {
-			one.reported = map[string]string{}
-		}
-		one.reported[reason] = message
-	})
+func (b *balancers) report(service *corev1.Service, known *memory, reason, message string) (isNew bool) {
+	isNew = message != "" && known.reported[reason] != message
+	known.reported[reason] = message
 	if isNew {
 		b.events.Event(service, corev1.EventTypeWarning, reason, message)
 	}

@@ -40,7 +40,6 @@ import (
 
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -67,9 +66,8 @@ type Options struct {
 	Engine Engine
 	// Images of the engine.
 	Images Images
-	// Owner of their containers.
-	Owner identity.Owner
-	// Recorded is the engine that they were created on: what another one does not have may exist.
+	// Recorded are the owner of their containers, and the engine that they were created on: what
+	// another one does not have may exist.
 	Recorded containercluster.EngineRecord
 	// Network and Image of their containers.
 	Network, Image string
@@ -96,7 +94,7 @@ func Run(ctx context.Context, config *rest.Config, options Options, changes *Cha
 	defer broadcaster.Shutdown()
 	balancers := newBalancers(ctx, options, access{client: client, services: services.Lister(), nodes: nodes.Lister()}, changes,
 		broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: providerName}))
-	controller, err := service.New(cloud{balancers: balancers}, client, services, nodes, options.Owner.Cluster, featuregate.NewFeatureGate())
+	controller, err := service.New(cloud{balancers: balancers}, client, services, nodes, options.Recorded.Owner.Cluster, featuregate.NewFeatureGate())
 	if err != nil {
 		return fmt.Errorf("create service controller: %w", err)
 	}

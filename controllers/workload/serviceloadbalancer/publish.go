@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package serviceloadbalancer
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cloud-provider/service/helpers"
+	"k8s.io/utils/ptr"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+)
+
+// HostPortsAnnotation on a Service has the ports of the engine's host that lead to it, in
+// the form of "docker ps". It is only written: the container has them.
+const HostPortsAnnotation = "container.infrastructure.cluster.x-k8s.io/host-ports"
+
+// publish address and host ports of a load balancer in its Service.
+func (b *balancers) publish(service *corev1.Service, state loadbalancer.State, ports []corev1.PortStatus) (*corev1.LoadBalancerStatus, error) {
+	balanced, hostPorts := status(state, ports), formatHostPorts(state.HostPorts)
+	if helpers.LoadBalancerStatusEqual(&service.Status.LoadBalancer, balanced) && service.Annotations[HostPortsAnnotation] == hostPorts {
+		return balanced, nil
+	}
+	published := service.DeepCopy()
+	published.Status.LoadBalancer = *balanced
+	metav1.SetMetaDataAnnotation(&published.ObjectMeta, HostPortsAnnotation, hostPorts)
+	_, err := helpers.PatchService(b.client.CoreV1(), service, published)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("publish address and host ports of Service: %w", err)
+	}
+	return balanced, nil
+}
+
+// assigned is the address in the status of a Service; the zero value where it has none.
+func assigned(service *corev1.Service) netip.Addr {
+	for _, ingress := range service.Status.LoadBalancer.Ingress {
+		if address, err := netip.ParseAddr(ingress.IP); err == nil {
+			return address
+		}
+	}
+	return netip.Addr{}
+}
+
+func status(state loadbalancer.State, ports []corev1.PortStatus) *corev1.LoadBalancerStatus {
+	return &corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{
+		IP: state.Address().String(),
+		// Nodes connect to it as other clients do, and do not bypass it.
+		IPMode: ptr.To(corev1.LoadBalancerIPModeProxy),
+		Ports:  ports,
+	}}}
+}
+
+// formatHostPorts returns the annotation's value for host ports by the port that each publishes.
+func formatHostPorts(hostPorts map[uint16]uint16) string {
+	texts := make([]string, 0, len(hostPorts))
+	for _, port := range slices.Sorted(maps.Keys(hostPorts)) {
+		texts = append(texts, fmt.Sprintf("127.0.0.1:%d->%d/tcp", hostPorts[port], port))
+	}
+	return strings.Join(texts, ", ")
+}
