@@ -164,7 +164,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 			if settings.Storage {
 				group.Go(func() error {
 					return storage.Run(ctx, settings.Config, storage.Options{
-						Engine: options.Engine, Owner: settings.Owner, Recorded: settings.Engine, MaxVolumes: settings.MaxVolumes,
+						Engine: options.Engine, Recorded: settings.Recorded, MaxVolumes: settings.MaxVolumes,
 						Report: func(notice string, err error) { report(workload.Storage, notice, err) },
 					})
 				})
@@ -172,7 +172,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 			if settings.LoadBalancers {
 				group.Go(func() error {
 					return serviceloadbalancer.Run(ctx, settings.Config, serviceloadbalancer.Options{
-						Engine: options.Engine, Images: images, Recorded: settings.Engine,
+						Engine: options.Engine, Images: images, Recorded: settings.Recorded,
 						Network: settings.Network, Image: cmp.Or(settings.Image, options.LoadBalancerImage),
 						Report:    func(err error) { report(workload.LoadBalancers, "", err) },
 						HostPorts: settings.HostPorts, MaxServices: settings.MaxLoadBalancers,

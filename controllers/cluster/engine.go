@@ -52,7 +52,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	case recorded == "" && (err != nil || identified) && s.containerCluster.DeletionTimestamp.IsZero():
 		return s.bothErrors(errEngineNotRecorded)
 	}
-	owns, err := RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
+	owns, err := RecordOf(s.containerCluster, s.owner().Cluster).Check(ctx, r.Engine)
 	if other := new(OtherEngineError); errors.As(err, &other) {
 		changed := reconcile.Failure{Err: err, Status: metav1.ConditionUnknown, Reason: infrav1.EngineChangedReason, After: reconcile.UserInterval}
 		ofNetwork := changed

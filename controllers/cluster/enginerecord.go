@@ -31,8 +31,8 @@ type Engine interface {
 	engine.Host
 }
 
-// OtherEngineError says that the engine that answers is not the one of the cluster: what is
-// not found there may exist.
+// OtherEngineError says that the engine that responds is not the one of the cluster: what does
+// not exist there may exist on the other one.
 type OtherEngineError struct {
 	// Cluster is the name of the ContainerCluster.
 	Cluster string
@@ -57,9 +57,12 @@ type EngineRecord struct {
 	StorageID string
 }
 
-// RecordOf returns the record that a ContainerCluster has.
-func RecordOf(containerCluster *infrav1.ContainerCluster, owner identity.Owner) EngineRecord {
-	return EngineRecord{Owner: owner, Cluster: containerCluster.Name, StorageID: containerCluster.Annotations[infrav1.EngineAnnotation]}
+// RecordOf returns the record that a ContainerCluster has. cluster names its Cluster.
+func RecordOf(containerCluster *infrav1.ContainerCluster, cluster string) EngineRecord {
+	return EngineRecord{
+		Owner:   identity.Owner{Namespace: containerCluster.Namespace, Cluster: cluster, ID: containerCluster.OwnerID()},
+		Cluster: containerCluster.Name, StorageID: containerCluster.Annotations[infrav1.EngineAnnotation],
+	}
 }
 
 // Check returns an OtherEngineError unless "not found" of this engine can be relied on for

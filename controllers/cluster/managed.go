@@ -21,6 +21,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -28,21 +29,21 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
-// Managed returns the ContainerCluster of a Cluster and the owner of its containers. It
+// Managed returns the ContainerCluster of a Cluster, and whose containers are where. It
 // returns nil where this manager does not reconcile it: another provider's, one that the
 // filter does not select, that is externally managed or moved, or that has no owner ID yet.
-func Managed(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster, watchFilter string) (*infrav1.ContainerCluster, identity.Owner, error) {
-	found, err := Get(ctx, c, cluster)
-	if err != nil || found == nil {
-		return nil, identity.Owner{}, err
+func Managed(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster, watchFilter string) (*infrav1.ContainerCluster, EngineRecord, error) {
+	existing, err := Get(ctx, c, cluster)
+	if err != nil || existing == nil {
+		return nil, EngineRecord{}, err
 	}
-	if !reconcile.Selected(found, watchFilter) || annotations.IsExternallyManaged(found) || reconcile.MovedAway(found) || found.OwnerID() == "" {
-		return nil, identity.Owner{}, nil
+	if !reconcile.Selected(existing, watchFilter) || annotations.IsExternallyManaged(existing) || reconcile.MovedAway(existing) || existing.OwnerID() == "" {
+		ctrl.LoggerFrom(ctx).V(4).Info("ContainerCluster is not reconciled by this manager")
+		return nil, EngineRecord{}, nil
 	}
-	return found, identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: found.OwnerID()}, nil
+	return existing, RecordOf(existing, cluster.Name), nil
 }
 
 // Get returns the ContainerCluster of a Cluster; nil where there is none.
@@ -51,13 +52,13 @@ func Get(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster) (*inf
 	if ref.APIGroup != infrav1.GroupVersion.Group || ref.Kind != "ContainerCluster" {
 		return nil, nil
 	}
-	found := &infrav1.ContainerCluster{}
-	err := c.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, found)
+	existing := &infrav1.ContainerCluster{}
+	err := c.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: ref.Name}, existing)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("get ContainerCluster: %w", err)
 	}
-	return found, nil
+	return existing, nil
 }

@@ -96,7 +96,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 type scope struct {
 	cluster          *clusterv1.Cluster
 	containerCluster *infrav1.ContainerCluster
-	owner            identity.Owner
+	recorded         containercluster.EngineRecord
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -109,11 +109,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !stopped && !isPending(cluster) {
 		return ctrl.Result{}, nil
 	}
-	containerCluster, owner, err := containercluster.Managed(ctx, r.Client, cluster, r.WatchFilterValue)
+	containerCluster, recorded, err := containercluster.Managed(ctx, r.Client, cluster, r.WatchFilterValue)
 	if err != nil || containerCluster == nil {
 		return ctrl.Result{}, err
 	}
-	s := &scope{cluster: cluster, containerCluster: containerCluster, owner: owner}
+	s := &scope{cluster: cluster, containerCluster: containerCluster, recorded: recorded}
 	switch {
 	case !cluster.DeletionTimestamp.IsZero():
 		// Nothing of it has to run, and a paused one is not deleted.
@@ -128,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // containers of the cluster. That there is none says nothing where another engine than the
 // cluster's responds.
 func (r *Reconciler) containers(ctx context.Context, s *scope) ([]engine.Container, error) {
-	return containercluster.RecordOf(s.containerCluster, s.owner).Containers(ctx, r.Engine)
+	return s.recorded.Containers(ctx, r.Engine)
 }
 
 // tiers of containers, in the order in which they are stopped: what is used is stopped

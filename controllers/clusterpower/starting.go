@@ -180,7 +180,7 @@ func (p *startPass) observe(ctx context.Context) error {
 			return isControlPlane(machine) && machine.Spec.ProviderID != ""
 		})
 	p.noAPIServer = !hasControlPlane && slices.ContainsFunc(machines, isControlPlane)
-	if name := p.scope.owner.LoadBalancerContainer(); p.hadLoadBalancer() && !found[name] {
+	if name := p.scope.recorded.Owner.LoadBalancerContainer(); p.hadLoadBalancer() && !found[name] {
 		p.missing = append(p.missing, fmt.Sprintf("load balancer %s not found", name))
 		p.noAPIServer = true
 	}

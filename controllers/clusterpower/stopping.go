@@ -186,8 +186,8 @@ func (r *Reconciler) isReported(ctx context.Context, s *scope) (bool, error) {
 // machines of the cluster.
 func (r *Reconciler) machines(ctx context.Context, s *scope) ([]infrav1.ContainerMachine, error) {
 	machines := &infrav1.ContainerMachineList{}
-	if err := r.Client.List(ctx, machines, client.InNamespace(s.owner.Namespace),
-		client.MatchingLabels{clusterv1.ClusterNameLabel: s.owner.Cluster}); err != nil {
+	if err := r.Client.List(ctx, machines, client.InNamespace(s.recorded.Owner.Namespace),
+		client.MatchingLabels{clusterv1.ClusterNameLabel: s.recorded.Owner.Cluster}); err != nil {
 		return nil, fmt.Errorf("list ContainerMachines: %w", err)
 	}
 	return machines.Items, nil

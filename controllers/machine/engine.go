@@ -34,7 +34,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	if s.container != nil || s.containerCluster == nil {
 		return nil
 	}
-	_, err := containercluster.RecordOf(s.containerCluster, s.owner()).Check(ctx, r.Engine)
+	_, err := containercluster.RecordOf(s.containerCluster, s.clusterName).Check(ctx, r.Engine)
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
 		return reconcile.Failure{
 			Err: err, Condition: infrav1.ContainerReadyCondition, Status: metav1.ConditionUnknown,

@@ -63,8 +63,7 @@ func (r *Reconciler) containers(ctx context.Context, s *scope) (map[string]bool,
 	if containerCluster == nil {
 		return nil, fmt.Errorf("get infrastructure of Cluster %q: %w", s.cluster.Name, errNoContainerCluster)
 	}
-	owner := identity.Owner{Namespace: s.cluster.Namespace, Cluster: s.cluster.Name, ID: containerCluster.OwnerID()}
-	containers, err := containercluster.RecordOf(containerCluster, owner).Containers(ctx, r.Engine)
+	containers, err := containercluster.RecordOf(containerCluster, s.cluster.Name).Containers(ctx, r.Engine)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (r *Reconciler) mustDrain(ctx context.Context, found *observed) (bool, erro
 	if _, annotated := found.infrastructure.Annotations[infrav1.ServiceLoadBalancersAnnotation]; annotated {
 		return true, nil
 	}
-	containers, err := r.Engine.ListContainers(ctx, found.settings.Owner.Select(map[string]string{
+	containers, err := r.Engine.ListContainers(ctx, found.settings.Recorded.Owner.Select(map[string]string{
 		identity.LabelRole: string(identity.RoleServiceLoadBalancer),
 	}))
 	if err != nil {
@@ -49,9 +49,9 @@ func (r *Reconciler) mustDrain(ctx context.Context, found *observed) (bool, erro
 // drain the load balancers of Services. Nothing of them runs: it was stopped before.
 func (r *Reconciler) drain(ctx context.Context, found *observed) (ctrl.Result, error) {
 	// Of another engine than the cluster's, a load balancer that is not found may run.
-	_, err := found.settings.Engine.Check(ctx, r.Engine)
+	_, err := found.settings.Recorded.Check(ctx, r.Engine)
 	if err == nil {
-		err = r.Drain(ctx, found.settings.Config, found.settings.Owner)
+		err = r.Drain(ctx, found.settings.Config, found.settings.Recorded.Owner)
 	}
 	if err == nil {
 		return ctrl.Result{}, r.removeAnnotation(ctx, found.infrastructure)

@@ -147,10 +147,8 @@ func toCluster(_ context.Context, object client.Object) []ctrl.Request {
 // Settings are what the controllers of a workload cluster are started with. Others stop
 // them and start them again.
 type Settings struct {
-	// Owner of the cluster's containers.
-	Owner identity.Owner
-	// Engine of the containers.
-	Engine containercluster.EngineRecord
+	// Recorded are the owner of the cluster's containers, and the engine that has them.
+	Recorded containercluster.EngineRecord
 	// Config of a client; another one after each reconnection.
 	Config *rest.Config
 	// Storage and LoadBalancers say what is provided.
@@ -222,14 +220,13 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*observ
 	if err := r.Client.Get(ctx, key, cluster); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	infrastructure, owner, err := containercluster.Managed(ctx, r.Client, cluster, r.WatchFilterValue)
+	infrastructure, recorded, err := containercluster.Managed(ctx, r.Client, cluster, r.WatchFilterValue)
 	if err != nil || infrastructure == nil || !isActive(cluster, infrastructure) {
 		return nil, err
 	}
 	spec := infrastructure.Spec
 	return &observed{infrastructure: infrastructure, settings: Settings{
-		Owner:         owner,
-		Engine:        containercluster.RecordOf(infrastructure, owner),
+		Recorded:      recorded,
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 		MaxVolumes:    lower(r.Limits.PersistentVolumes, spec.Limits.PersistentVolumes),

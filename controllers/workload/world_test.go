@@ -176,8 +176,8 @@ func (w *world) expect(starts, ends int) {
 			}
 			settings.Config = nil
 			want := workload.Settings{
-				Owner: builders.Owner(), Network: network.DefaultName,
-				Engine:        containercluster.RecordOf(w.objects.ContainerCluster, builders.Owner()),
+				Network:       network.DefaultName,
+				Recorded:      containercluster.RecordOf(w.objects.ContainerCluster, builders.Cluster),
 				Storage:       w.objects.ContainerCluster.Spec.Storage.Type == infrav1.StorageNodeLocal,
 				LoadBalancers: w.objects.ContainerCluster.Spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 				MaxVolumes:    w.maxVolumes,

@@ -31,6 +31,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -54,7 +55,7 @@ func TestIntegrationStorage(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- storage.Run(ctx, config, storage.Options{
-			Engine: nodeEngine(t), Owner: builders.Owner(), MaxVolumes: 1, Report: func(string, error) {},
+			Engine: nodeEngine(t), Recorded: cluster.EngineRecord{Owner: builders.Owner()}, MaxVolumes: 1, Report: func(string, error) {},
 		})
 	}()
 	t.Cleanup(func() {

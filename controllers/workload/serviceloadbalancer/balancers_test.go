@@ -37,7 +37,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
-	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -259,20 +258,6 @@ func TestAddressAskedFor(t *testing.T) {
 	}
 }
 
-func TestPortsChange(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	before := w.ensure(web())
-	first := must.Get(loadbalancer.Inspect(t.Context(), w.engine, name()))(t).HostPorts
-	service := w.service(before)
-	service.Spec.Ports = append(service.Spec.Ports, corev1.ServicePort{Port: 443, NodePort: 30443, Protocol: corev1.ProtocolTCP})
-	after := w.ensure(service)
-	second := must.Get(loadbalancer.Inspect(t.Context(), w.engine, name()))(t).HostPorts
-	if after.Ingress[0].IP != before.Ingress[0].IP || second[80] != first[80] || second[443] == 0 {
-		t.Errorf("%s with %v became %s with %v, want another port alongside", before.Ingress[0].IP, first, after.Ingress[0].IP, second)
-	}
-}
-
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -320,47 +305,11 @@ func TestImageIsPulled(t *testing.T) {
 	}
 }
 
-// TestRepair: what happens to containers is repaired, and those of lost Services are removed.
-func TestRepair(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	gone := web()
-	gone.Name, gone.UID = "gone", "uid-gone"
-	w.client = fake.NewClientset(web(), gone)
-	w.start()
-	w.ensure(web())
-	w.ensure(gone)
-	before := must.Get(w.engine.InspectContainer(t.Context(), name()))(t)
-	must.Succeed(t, w.services.Delete(gone))
-	must.Succeed(t, w.engine.RemoveContainer(t.Context(), name()))
-	w.changes.AddAll()
-	w.repair()
-	if left := w.containers(); len(left) != 1 || left[0].Name != name() {
-		t.Errorf("containers %v, want that of the Service that exists", left)
-	}
-	after := must.Get(w.engine.InspectContainer(t.Context(), name()))(t)
-	if before.Ports[0] != after.Ports[0] {
-		t.Errorf("published %v, want %v", after.Ports, before.Ports)
-	}
-}
-
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.balancers.close()
 	if _, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nil); !errors.Is(err, errStopped) {
 		t.Errorf("EnsureLoadBalancer: %v, want errStopped", err)
-	}
-}
-
-// Without a registry, the image that was built from source is there.
-func TestImageOfTheEngine(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.balancers.Image = loadbalancer.DefaultImage
-	w.engine.AddImage(engine.Image{Tags: []string{loadbalancer.BuiltImage}}, nil)
-	w.ensure(web())
-	if found := w.containers(); len(found) != 1 || found[0].Image != loadbalancer.BuiltImage {
-		t.Errorf("containers: %+v", found)
 	}
 }

@@ -68,14 +68,6 @@ func TestDrain(t *testing.T) {
 			},
 		},
 		"pending": {reason: "It has the finalizer already.", released: true},
-		"being deleted": {
-			reason: "Its namespace would never end.", container: true, released: true,
-			change: func(s *corev1.Service) { s.DeletionTimestamp = ptr.To(metav1.Now()) },
-		},
-		"no longer a load balancer": {
-			reason: "Its container was not removed yet.", container: true, released: true,
-			change: func(s *corev1.Service) { s.Spec.Type = corev1.ServiceTypeClusterIP },
-		},
 		"another class": {
 			reason: "Its finalizer is that of the implementation of the class.",
 			change: func(s *corev1.Service) { s.Spec.LoadBalancerClass = ptr.To("example.com/class") },

@@ -36,31 +36,20 @@ import (
 // decides nothing on the host.
 func TestUsersChooseNoHostPorts(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		reason, annotation string
-	}{
-		"privileged":   {"It may be that of a server.", "127.0.0.1:443->80/tcp"},
-		"in the range": {"It may be that of a registry or of a stopped cluster.", "127.0.0.1:25000->80/tcp"},
+	w := newWorld(t)
+	w.ensure(web())
+	want := w.hostPort()
+	must.Succeed(t, w.balancers.EnsureLoadBalancerDeleted(t.Context(), "", web()))
+	w.start()
+	service := web()
+	service.Annotations = map[string]string{HostPortsAnnotation: "127.0.0.1:25000->80/tcp"}
+	w.ensure(service)
+	if got := w.hostPort(); got != want {
+		t.Errorf("port %d of the host, want %d", got, want)
 	}
-	for title, tc := range cases {
-		t.Run(title, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.ensure(web())
-			want := w.hostPort()
-			must.Succeed(t, w.balancers.EnsureLoadBalancerDeleted(t.Context(), "", web()))
-			w.start()
-			service := web()
-			service.Annotations = map[string]string{HostPortsAnnotation: tc.annotation}
-			w.ensure(service)
-			if got := w.hostPort(); got != want {
-				t.Errorf("%s\nport %d of the host, want %d", tc.reason, got, want)
-			}
-			published := w.service(&corev1.LoadBalancerStatus{}).Annotations[HostPortsAnnotation]
-			if want := formatHostPorts(map[uint16]uint16{80: want}); published != want {
-				t.Errorf("annotation %q, want %q", published, want)
-			}
-		})
+	published := w.service(&corev1.LoadBalancerStatus{}).Annotations[HostPortsAnnotation]
+	if want := formatHostPorts(map[uint16]uint16{80: want}); published != want {
+		t.Errorf("annotation %q, want %q", published, want)
 	}
 }
 
@@ -148,15 +137,6 @@ func TestFailures(t *testing.T) {
 		want      string
 		isRetried bool
 	}{
-		"many ports": {
-			reason: "A load balancer has 64.",
-			change: func(_ *world, s *corev1.Service) {
-				for i := range 64 {
-					s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Port: int32(i) + 100, NodePort: 31000, Protocol: corev1.ProtocolTCP})
-				}
-			},
-			want: "unsupported Service: spec.ports: 65 TCP ports, of at most 64; use several Services",
-		},
 		"no address": {
 			reason: "It is no address.",
 			change: func(_ *world, s *corev1.Service) { s.Spec.LoadBalancerIP = "10.7.0" },
@@ -166,16 +146,6 @@ func TestFailures(t *testing.T) {
 			reason: "No container can have it.",
 			change: func(_ *world, s *corev1.Service) { s.Spec.LoadBalancerIP = "192.168.0.1" },
 			want:   `spec.loadBalancerIP: subnet "10.7.0.0/24" does not contain 192.168.0.1; use another address of the subnet`,
-		},
-		"gateway": {
-			reason: "It is the host's.",
-			change: func(_ *world, s *corev1.Service) { s.Spec.LoadBalancerIP = "10.7.0.1" },
-			want:   `spec.loadBalancerIP: subnet "10.7.0.0/24" has its gateway at 10.7.0.1; use another address of the subnet`,
-		},
-		"reserved address": {
-			reason: "Another cluster may announce it.",
-			change: func(_ *world, s *corev1.Service) { s.Spec.LoadBalancerIP = "10.7.0.100" },
-			want:   `spec.loadBalancerIP: subnet "10.7.0.0/24" reserves 10.7.0.100 for addresses that are announced from within clusters, as all of 10.7.0.96/27; use another address of the subnet`,
 		},
 		"refused by haproxy": {
 			reason: "It will refuse it again.",

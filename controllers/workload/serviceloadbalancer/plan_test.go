@@ -146,7 +146,6 @@ func TestPlanRefuses(t *testing.T) {
 		want   string
 	}{
 		"UDP":       {func(s *corev1.ServiceSpec) { s.Ports[0].Protocol = corev1.ProtocolUDP }, "spec.ports: port 80 has protocol UDP; only TCP is supported"},
-		"SCTP":      {func(s *corev1.ServiceSpec) { s.Ports[0].Protocol = corev1.ProtocolSCTP }, "spec.ports: port 80 has protocol SCTP; only TCP is supported"},
 		"reserved":  {func(s *corev1.ServiceSpec) { s.Ports[0].Port = 8405 }, "spec.ports: port 8405 is reserved for the load balancer's status; use another port"},
 		"node port": {func(s *corev1.ServiceSpec) { s.Ports[0].NodePort = 0 }, "spec.ports: port 80 has no node port; set spec.allocateLoadBalancerNodePorts to true"},
 		"many ports": {func(s *corev1.ServiceSpec) {
@@ -223,7 +222,6 @@ func TestTrim(t *testing.T) {
 		"control plane":          {labels: map[string]string{controlPlaneRole: "", label: ""}, taints: []corev1.Taint{taint}, excluded: true},
 		"it takes Pods":          {labels: map[string]string{controlPlaneRole: "", label: ""}},
 		"it is being deleted":    {labels: map[string]string{controlPlaneRole: "", label: "deleting"}, excluded: true},
-		"worker":                 {labels: map[string]string{}},
 		"worker a user excludes": {labels: map[string]string{label: ""}, excluded: true},
 		"worker a user includes": {labels: map[string]string{label: "false"}},
 		"worker that is ready":   {ready: corev1.ConditionTrue},
@@ -232,9 +230,6 @@ func TestTrim(t *testing.T) {
 		"Node being deleted":     {deleted: &metav1.Time{Time: time.Unix(1, 0)}, excluded: true},
 		"its kubelet is silent":  {ready: corev1.ConditionUnknown},
 		"no Pod network yet":     {ready: corev1.ConditionFalse, excluded: true},
-		"control plane that takes Pods, no Pod network yet": {
-			labels: map[string]string{controlPlaneRole: "", label: ""}, ready: corev1.ConditionFalse, excluded: true,
-		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

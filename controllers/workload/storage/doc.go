@@ -38,7 +38,6 @@ import (
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 const (
@@ -75,9 +74,8 @@ const (
 type Options struct {
 	// Engine that runs the nodes.
 	Engine Engine
-	// Owner of their containers.
-	Owner identity.Owner
-	// Recorded is the engine that they were created on: what another one does not have may exist.
+	// Recorded are the owner of their containers, and the engine that they were created on: what
+	// another one does not have may exist.
 	Recorded containercluster.EngineRecord
 	// MaxVolumes of the cluster; math.MaxInt32 = unlimited.
 	MaxVolumes int32

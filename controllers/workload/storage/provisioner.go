@@ -169,7 +169,7 @@ func (p *provisioner) container(ctx context.Context, providerID string) (string,
 	if err != nil {
 		return "", fmt.Errorf("inspect container: %w", err)
 	}
-	if !p.Owner.Owns(container.Labels) {
+	if !p.Recorded.Owner.Owns(container.Labels) {
 		return "", fmt.Errorf("container %q: %w", name, errForeign)
 	}
 	return name, nil

@@ -86,7 +86,7 @@ func newWorld(t *testing.T) *world {
 		ObjectMeta: metav1.ObjectMeta{Name: nodeName, Labels: map[string]string{corev1.LabelHostname: "host"}},
 		Spec:       corev1.NodeSpec{ProviderID: identity.ProviderID("mine")},
 	})
-	w.options = storage.Options{Engine: w.engine, Owner: owner, MaxVolumes: math.MaxInt32}
+	w.options = storage.Options{Engine: w.engine, Recorded: containercluster.EngineRecord{Owner: owner}, MaxVolumes: math.MaxInt32}
 	w.limit(math.MaxInt32)
 	return w
 }
@@ -335,7 +335,7 @@ func TestDelete(t *testing.T) {
 		"not found on another engine": {
 			providerID: "container:///mine",
 			change: func(_ *testing.T, w *world) {
-				w.options.Recorded = containercluster.EngineRecord{Owner: builders.Owner(), Cluster: builders.Cluster, StorageID: "simulated"}
+				w.options.Recorded.StorageID = "simulated"
 				w.limit(math.MaxInt32)
 				w.engine.SwitchStorage("another")
 			},
