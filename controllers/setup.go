@@ -102,7 +102,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := mgr.Add(host); err != nil {
 		return fmt.Errorf("add observer of the host: %w", err)
 	}
-	deaths := engineevents.NewDeaths(clock.RealClock{})
+	exits := engineevents.NewExits(clock.RealClock{})
 	if err := (&cluster.Reconciler{
 		Client:            mgr.GetClient(),
 		Engine:            options.Engine,
@@ -110,7 +110,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Host:              host,
 		Events:            reconcile.Events(mgr.GetEventRecorder("containercluster-controller")),
 		Clock:             clock.RealClock{},
-		Deaths:            deaths,
+		Exits:             exits,
 		LoadBalancerImage: options.LoadBalancerImage,
 		SelfContainer:     options.SelfContainer,
 		WatchFilterValue:  options.WatchFilterValue,
@@ -124,7 +124,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Images:           images,
 		Host:             host,
 		Events:           reconcile.Events(mgr.GetEventRecorder("containermachine-controller")),
-		Deaths:           deaths,
+		Exits:            exits,
 		ClusterCache:     options.ClusterCache,
 		Clock:            clock.RealClock{},
 		WatchFilterValue: options.WatchFilterValue,

@@ -42,12 +42,12 @@ import (
 // deleteInterval is how often to check for machines that still exist.
 const deleteInterval = 2 * time.Second
 
-// reconcileLeaving is for the time in which the Cluster is deleted and its
+// reconcileClusterDeleting is for the time in which the Cluster is deleted and its
 // machines go, which ends with the deletion of the ContainerCluster. Until the last
 // control plane goes, the API servers stay reachable, for finalizers in the cluster;
 // nothing else is worth asking the engine for at each machine that goes. The health checks
 // of the load balancer find out by themselves who has gone.
-func (r *Reconciler) reconcileLeaving(ctx context.Context, s *scope) (ctrl.Result, error) {
+func (r *Reconciler) reconcileClusterDeleting(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if !s.hasLoadBalancer() || !s.provisioned() {
 		return ctrl.Result{}, nil
 	}

@@ -186,7 +186,7 @@ func TestDeletions(t *testing.T) {
 
 // While a Cluster is deleted and its machines go, its API servers stay
 // reachable until the last one goes, and the engine gets no other calls.
-func TestLeaving(t *testing.T) {
+func TestClusterDeleting(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason  string

@@ -264,7 +264,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 // is repaired: the next reconcile, which its start causes, finds it ready.
 func (r *Reconciler) reportLoadBalancer(s *scope) {
 	found, name := s.loadBalancerFound, s.loadBalancer.Name
-	exit, remaining := r.Deaths.Recent(s.loadBalancer.ID)
+	exit, remaining := r.Exits.Recent(s.loadBalancer.ID)
 	report := func(reason, message string, again time.Duration) {
 		outcome := reconcile.Wait{Reason: reason, Message: message, After: again}
 		s.Report(outcome)

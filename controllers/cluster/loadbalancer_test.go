@@ -67,7 +67,7 @@ func TestEndIsReported(t *testing.T) {
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
-				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
+				w.Exits.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
 			},
 			reported: "False/" + infrav1.LoadBalancerRestartedReason, message: "exited with code 1 and was restarted",
 		},

@@ -55,8 +55,8 @@ type Reconciler struct {
 	Host   *hostinfo.Observer
 	Events events.EventRecorder
 	Clock  clock.PassiveClock
-	// Deaths of containers, as reported by the engine's events.
-	Deaths *engineevents.Deaths
+	// Exits of containers, as reported by the engine's events.
+	Exits *engineevents.Exits
 
 	// LoadBalancerImage is used where a ContainerCluster names none.
 	LoadBalancerImage string
@@ -120,7 +120,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	case !containerCluster.DeletionTimestamp.IsZero():
 		return r.reconcileDelete(ctx, s)
 	case !cluster.DeletionTimestamp.IsZero():
-		return r.reconcileLeaving(ctx, s)
+		return r.reconcileClusterDeleting(ctx, s)
 	}
 	return r.reconcileNormal(ctx, s)
 }
@@ -130,12 +130,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 // balancer from following its machines.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
-		s.lenient(r.checkPreflight),
+		s.continueOnError(r.checkPreflight),
 		r.checkEngine,
-		s.lenient(r.ensureNetwork),
+		s.continueOnError(r.ensureNetwork),
 		r.ensureLoadBalancer,
 		r.publish,
 		r.syncBackends,
-		s.reportLenient,
+		s.reportContinued,
 	)
 }

@@ -115,9 +115,9 @@ func (s *scope) hasLoadBalancer() bool {
 	return s.containerCluster.Spec.LoadBalancer.Type != infrav1.LoadBalancerNone
 }
 
-// lenient makes a phase one whose error does not stop the reconcile of a
+// continueOnError makes a phase one whose error does not stop the reconcile of a
 // cluster that was once provisioned.
-func (s *scope) lenient(run reconcile.Phase[*scope]) reconcile.Phase[*scope] {
+func (s *scope) continueOnError(run reconcile.Phase[*scope]) reconcile.Phase[*scope] {
 	return func(ctx context.Context, s *scope) error {
 		outcome := run(ctx, s)
 		if outcome == nil || !s.provisioned() {
@@ -129,8 +129,8 @@ func (s *scope) lenient(run reconcile.Phase[*scope]) reconcile.Phase[*scope] {
 	}
 }
 
-// reportLenient returns what lenient phases held back.
-func (s *scope) reportLenient(context.Context, *scope) error {
+// reportContinued returns what continueOnError phases held back.
+func (s *scope) reportContinued(context.Context, *scope) error {
 	return reconcile.Join(s.reported...)
 }
 

@@ -53,7 +53,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
 			Container: r.containerToCluster,
 			All:       r.allClusters,
-			Deaths:    r.Deaths,
+			Exits:     r.Exits,
 		})).
 		Complete(ctx, r)
 }

@@ -54,9 +54,9 @@ type Mapping struct {
 	// All lists every object, for when events may have been missed or the
 	// engine cannot be reached, which the objects then say.
 	All func(ctx context.Context) []reconcile.Request
-	// Deaths records each event before the objects are reconciled; nil = the
+	// Exits records each event before the objects are reconciled; nil = the
 	// exits of containers are not recorded.
-	Deaths *Deaths
+	Exits *Exits
 }
 
 // Source returns a source that enqueues what the events of eng are about.
@@ -64,8 +64,8 @@ func Source(eng Engine, mapping Mapping) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		ctx = ctrl.LoggerInto(ctx, ctrl.LoggerFrom(ctx).WithName("engine-events"))
 		go eng.Events(ctx, func(event engine.Event) {
-			if mapping.Deaths != nil {
-				mapping.Deaths.Observe(event)
+			if mapping.Exits != nil {
+				mapping.Exits.Observe(event)
 			}
 			enqueue := func() {
 				for _, request := range requests(ctx, eng, mapping, event) {

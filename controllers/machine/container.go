@@ -117,11 +117,11 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 func (r *Reconciler) containerState(s *scope) containerState {
 	_, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]
 	given := circumstances{
-		network: s.networkName(), maintenance: maintenance, stopped: s.isStopped(), loops: r.Deaths.Loops(s.container.ID),
+		network: s.networkName(), maintenance: maintenance, stopped: s.isStopped(), loops: r.Exits.IsCrashLooping(s.container.ID),
 	}
 	if s.container.Status == engine.StatusRunning {
 		// The first question begins the time for which an exit is reported.
-		given.exit, given.reported = r.Deaths.Recent(s.container.ID)
+		given.exit, given.reported = r.Exits.Recent(s.container.ID)
 	}
 	return stateOf(*s.container, given)
 }

@@ -61,7 +61,7 @@ func TestEndIsReported(t *testing.T) {
 			change: func(t *testing.T, w *world.World) {
 				t.Helper()
 				found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
-				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
+				w.Exits.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
 			},
 			reported: "False/" + infrav1.ContainerRestartedReason, message: "exited with code 143 and was restarted",
 		},
@@ -76,7 +76,7 @@ func TestEndIsReported(t *testing.T) {
 				t.Helper()
 				found, err := w.Engine.InspectContainer(t.Context(), container())
 				must.Succeed(t, err)
-				w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
+				w.Exits.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 143})
 				must.Succeed(t, w.Engine.Pause(container()))
 				_, err = w.ReconcileMachine(builders.Machine)
 				must.Succeed(t, err)
@@ -139,6 +139,6 @@ func exitFiveTimes(t *testing.T, w *world.World) {
 	found := must.Get(w.Engine.InspectContainer(t.Context(), container()))(t)
 	for range 5 {
 		w.Clock.SetTime(w.Clock.Now().Add(time.Second))
-		w.Deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1, Time: w.Clock.Now()})
+		w.Exits.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1, Time: w.Clock.Now()})
 	}
 }

@@ -58,8 +58,8 @@ type Reconciler struct {
 	Images *imagepull.Tracker
 	Host   *hostinfo.Observer
 	Events events.EventRecorder
-	// Deaths of containers, as reported by the engine's events.
-	Deaths *engineevents.Deaths
+	// Exits of containers, as reported by the engine's events.
+	Exits *engineevents.Exits
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
 	// Clock measures how long a bootstrap takes.

@@ -61,7 +61,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
 			Container: containerToMachine,
 			All:       r.allMachines,
-			Deaths:    r.Deaths,
+			Exits:     r.Exits,
 		})).
 		Complete(ctx, r)
 }

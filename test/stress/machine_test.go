@@ -108,7 +108,7 @@ func newSubject(t *testing.T, eng, disturbed engine.Engine, image string) *subje
 func (s *subject) restart(images *imagepull.Tracker) {
 	s.controller = &machine.Reconciler{
 		Client: s.api, Live: s.api, Engine: s.disturbed, Images: images, Host: s.host, Events: events.EventRecorder(s.events),
-		Deaths:       engineevents.NewDeaths(clock.RealClock{}),
+		Exits:        engineevents.NewExits(clock.RealClock{}),
 		ClusterCache: clustercache.NewFakeEmptyClusterCache(), Clock: clock.RealClock{},
 	}
 }

@@ -75,8 +75,8 @@ type World struct {
 	// ClusterCache of the machine controller; set it before Restart.
 	ClusterCache clustercache.ClusterCache
 
-	// Deaths is what the manager recorded of containers that ended.
-	Deaths *engineevents.Deaths
+	// Exits is what the manager recorded of containers that ended.
+	Exits *engineevents.Exits
 
 	// Cluster, Machine and Pool are the reconcilers of the manager that lives now.
 	Cluster *cluster.Reconciler
@@ -140,15 +140,15 @@ func (w *World) Restart() {
 	w.TB.Helper()
 	counted := w.Writes.wrap(w.Client)
 	host := hostinfo.NewKnown(facts())
-	w.Deaths = engineevents.NewDeaths(w.Clock)
+	w.Exits = engineevents.NewExits(w.Clock)
 	images := imagepull.NewTracker(w.Engine)
 	w.Cluster = &cluster.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		LoadBalancerImage: builders.LoadBalancerImage, Clock: w.Clock, Deaths: w.Deaths,
+		LoadBalancerImage: builders.LoadBalancerImage, Clock: w.Clock, Exits: w.Exits,
 	}
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		ClusterCache: w.ClusterCache, Clock: w.Clock, Deaths: w.Deaths, Live: w.Client,
+		ClusterCache: w.ClusterCache, Clock: w.Clock, Exits: w.Exits, Live: w.Client,
 	}
 	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Engine: w.Engine, Events: w.Events}
 }

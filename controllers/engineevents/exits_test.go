@@ -26,7 +26,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-func TestDeaths(t *testing.T) {
+func TestExits(t *testing.T) {
 	t.Parallel()
 	const id = "c1"
 	event := func(kind engine.EventKind, exitCode int) engine.Event {
@@ -40,7 +40,7 @@ func TestDeaths(t *testing.T) {
 		reason string
 		events []engine.Event
 		later  time.Duration
-		// want is the text, empty where no death is to be reported.
+		// want is the text, empty where no exit is to be reported.
 		want string
 	}{
 		"None": {reason: "What did not end is not reported."},
@@ -65,7 +65,7 @@ func TestDeaths(t *testing.T) {
 			want:   "exited with code 137 (OOMKilled)",
 		},
 		"OneProcess": {
-			reason: "A process within a container that runs on is no death of the container.",
+			reason: "A process within a container that runs on is no exit of the container.",
 			events: []engine.Event{event(engine.EventOOM, 0)},
 		},
 		"Late": {
@@ -87,26 +87,26 @@ func TestDeaths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := testclock.NewFakePassiveClock(time.Unix(1, 0))
-			deaths := engineevents.NewDeaths(clock)
+			exits := engineevents.NewExits(clock)
 			for _, happened := range c.events {
-				deaths.Observe(happened)
+				exits.Observe(happened)
 			}
 			clock.SetTime(clock.Now().Add(c.later))
-			death, remaining := deaths.Recent(id)
-			if reported := remaining > 0; reported != (c.want != "") || reported && death.String() != c.want {
-				t.Errorf("%s\ngot %q for another %s, want %q", c.reason, death, remaining, c.want)
+			exit, remaining := exits.Recent(id)
+			if reported := remaining > 0; reported != (c.want != "") || reported && exit.String() != c.want {
+				t.Errorf("%s\ngot %q for another %s, want %q", c.reason, exit, remaining, c.want)
 			}
-			if _, remaining := deaths.Recent("another"); remaining != 0 {
+			if _, remaining := exits.Recent("another"); remaining != 0 {
 				t.Error("a container that did not end is reported")
 			}
 			clock.SetTime(clock.Now().Add(3 * time.Second))
-			if _, remaining := deaths.Recent(id); remaining != 0 {
+			if _, remaining := exits.Recent(id); remaining != 0 {
 				t.Error("it is reported for longer than three seconds")
 			}
 			clock.SetTime(clock.Now().Add(time.Hour))
-			deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: "another"})
-			if _, remaining := deaths.Recent(id); remaining != 0 {
-				t.Error("it is reported again with the death of another container")
+			exits.Observe(engine.Event{Kind: engine.EventDie, ContainerID: "another"})
+			if _, remaining := exits.Recent(id); remaining != 0 {
+				t.Error("it is reported again with the exit of another container")
 			}
 		})
 	}
@@ -117,29 +117,29 @@ func TestLoops(t *testing.T) {
 	t.Parallel()
 	const id = "c1"
 	clock := testclock.NewFakePassiveClock(time.Unix(1, 0))
-	deaths := engineevents.NewDeaths(clock)
+	exits := engineevents.NewExits(clock)
 	exit := func(after time.Duration) {
 		clock.SetTime(clock.Now().Add(after))
 		for range 2 {
-			deaths.Observe(engine.Event{Kind: engine.EventDie, ContainerID: id, ExitCode: 1, Time: clock.Now()})
+			exits.Observe(engine.Event{Kind: engine.EventDie, ContainerID: id, ExitCode: 1, Time: clock.Now()})
 		}
 	}
 	for i := range 4 {
 		exit(time.Minute)
-		if deaths.Loops(id) {
+		if exits.IsCrashLooping(id) {
 			t.Fatalf("exit %d is a crash loop", i+1)
 		}
 	}
 	exit(time.Minute)
-	if _, remaining := deaths.Recent(id); !deaths.Loops(id) || remaining != 20*time.Second {
-		t.Errorf("after five exits: loops %t, reported for %s", deaths.Loops(id), remaining)
+	if _, remaining := exits.Recent(id); !exits.IsCrashLooping(id) || remaining != 20*time.Second {
+		t.Errorf("after five exits: loops %t, reported for %s", exits.IsCrashLooping(id), remaining)
 	}
 	clock.SetTime(clock.Now().Add(20 * time.Second))
-	if _, remaining := deaths.Recent(id); remaining != 0 {
+	if _, remaining := exits.Recent(id); remaining != 0 {
 		t.Errorf("a container that runs for 20s is reported for %s", remaining)
 	}
 	exit(91 * time.Second)
-	if deaths.Loops(id) {
+	if exits.IsCrashLooping(id) {
 		t.Error("a container that ran for 91s is in a crash loop")
 	}
 }

@@ -45,19 +45,19 @@ const (
 	loopReportedFor = 20 * time.Second
 )
 
-// Deaths holds how containers exited of late. An engine that restarts a container
+// Exits holds how containers exited of late. An engine that restarts a container
 // forgets how it exited; only the event had it. Only messages depend on it: a
-// controller that was restarted knows no deaths, and does the same things.
-type Deaths struct {
+// controller that was restarted knows none, and does the same things.
+type Exits struct {
 	clock clock.PassiveClock
 
 	mutex sync.Mutex
-	// recent deaths by the container's ID.
-	recent map[string]death
+	// recent exits by the container's ID.
+	recent map[string]record
 }
 
-// death is an exit, and when it was heard of.
-type death struct {
+// record is an exit, and when it was heard of.
+type record struct {
 	engine.Exit
 	// exited distinguishes it from a container of which one process was killed.
 	exited bool
@@ -69,15 +69,15 @@ type death struct {
 	count int
 }
 
-func (d death) loops(now time.Time) bool { return d.count >= loopExits && now.Sub(d.at) < loopGap }
+func (d record) loops(now time.Time) bool { return d.count >= loopExits && now.Sub(d.at) < loopGap }
 
-// NewDeaths returns a Deaths that knows of none.
-func NewDeaths(passive clock.PassiveClock) *Deaths {
-	return &Deaths{clock: passive, recent: map[string]death{}}
+// NewExits returns Exits without any.
+func NewExits(passive clock.PassiveClock) *Exits {
+	return &Exits{clock: passive, recent: map[string]record{}}
 }
 
 // Observe takes note of an event.
-func (d *Deaths) Observe(event engine.Event) {
+func (d *Exits) Observe(event engine.Event) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	now := d.clock.Now()
@@ -88,7 +88,7 @@ func (d *Deaths) Observe(event engine.Event) {
 	}
 	switch event.Kind {
 	case engine.EventOOM:
-		// Several watchers report the same: a death that is known stays so.
+		// Several watchers report the same: what is recorded stays.
 		known := d.recent[event.ContainerID]
 		known.OOMKilled, known.oom, known.at = true, event.Time, now
 		d.recent[event.ContainerID] = known
@@ -99,7 +99,7 @@ func (d *Deaths) Observe(event engine.Event) {
 			return
 		}
 		oom := before.OOMKilled && event.Time.Sub(before.oom) < oomBefore
-		d.recent[event.ContainerID] = death{
+		d.recent[event.ContainerID] = record{
 			Exit: engine.Exit{Code: event.ExitCode, OOMKilled: oom}, exited: true,
 			at: now, event: event.Time, oom: before.oom, count: before.count + 1,
 		}
@@ -108,7 +108,7 @@ func (d *Deaths) Observe(event engine.Event) {
 
 // Recent returns how the container exited of late, and for how long that is to
 // be reported of it although it runs: some seconds from when it is first asked.
-func (d *Deaths) Recent(containerID string) (engine.Exit, time.Duration) {
+func (d *Exits) Recent(containerID string) (engine.Exit, time.Duration) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	known, now := d.recent[containerID], d.clock.Now()
@@ -129,8 +129,8 @@ func (d *Deaths) Recent(containerID string) (engine.Exit, time.Duration) {
 	return engine.Exit{}, 0
 }
 
-// Loops reports whether the container has exited again and again of late.
-func (d *Deaths) Loops(containerID string) bool {
+// IsCrashLooping reports whether the container has exited again and again of late.
+func (d *Exits) IsCrashLooping(containerID string) bool {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	return d.recent[containerID].loops(d.clock.Now())
