@@ -45,10 +45,11 @@ const deleteInterval = 2 * time.Second
 // reconcileClusterDeleting is for the time in which the Cluster is deleted and its
 // machines go, which ends with the deletion of the ContainerCluster. Until the last
 // control plane goes, the API servers stay reachable, for finalizers in the cluster;
-// nothing else is worth asking the engine for at each machine that goes. The health checks
-// of the load balancer find out by themselves who has gone.
+// nothing else is worth a call of the engine for each machine that goes. The health checks
+// of the load balancer notice which machines have gone.
 func (r *Reconciler) reconcileClusterDeleting(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if !s.hasLoadBalancer() || !s.provisioned() {
+		ctrl.LoggerFrom(ctx).V(4).Info("Cluster is being deleted, and has no load balancer to keep")
 		return ctrl.Result{}, nil
 	}
 	machines, err := r.listMachines(ctx, s)
@@ -58,16 +59,23 @@ func (r *Reconciler) reconcileClusterDeleting(ctx context.Context, s *scope) (ct
 	if !machines.serveAPI() {
 		return reconcile.Run(ctx, s, r.removeLoadBalancer)
 	}
-	found, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
+	existing, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
 	if err != nil {
 		failure := s.loadBalancerError(err)
 		s.Report(failure)
 		return reconcile.Result(failure)
 	}
-	if found.Running {
+	if existing.Running {
+		ctrl.LoggerFrom(ctx).V(4).Info("Cluster is being deleted, and its load balancer runs")
 		return ctrl.Result{}, nil
 	}
-	return reconcile.Run(ctx, s, r.checkEngine, r.ensureLoadBalancer, r.syncBackends)
+	return reconcile.Run(ctx, s,
+		// On another engine, no load balancer is created.
+		r.checkEngine,
+		r.ensureLoadBalancer,
+		// One that was created again has no backends.
+		r.syncBackends,
+	)
 }
 
 // reconcileDelete removes what the cluster has on the engine, and only then
@@ -79,16 +87,20 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 		return ctrl.Result{}, nil
 	}
 	return reconcile.Run(ctx, s,
+		// Machines go first, each with its own finalizer: their control plane needs the load
+		// balancer until the end.
 		r.waitForMachines,
+		// What another engine does not have may exist.
 		r.checkEngine,
+		// The load balancer, and the containers of machines whose finalizer did not run.
 		r.removeContainers,
+		// The network goes with its last cluster.
 		r.removeNetwork,
 		r.removeFinalizer,
 	)
 }
 
-// waitForMachines: machines go first, each with its own finalizer, since
-// their control plane needs the load balancer until the end.
+// waitForMachines until all ContainerMachines are gone.
 func (r *Reconciler) waitForMachines(ctx context.Context, s *scope) error {
 	machines := &infrav1.ContainerMachineList{}
 	if err := r.Client.List(ctx, machines,

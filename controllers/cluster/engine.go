@@ -19,7 +19,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -28,18 +27,18 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
-// errEngineNotRecorded: the engine could not be asked when it was to be recorded.
+// errEngineNotRecorded: the engine did not respond when it was to be recorded.
 var errEngineNotRecorded = errors.New("the engine of the cluster is not recorded yet")
 
-// checkEngine stops the reconcile where another engine answers than the one that the cluster
-// was created on. The load balancer that it observes is what ensureLoadBalancer begins with.
+// checkEngine stops the reconcile where another engine responds than the one that the cluster
+// was created on. The load balancer that it observes is what ensureLoadBalancer starts with.
 func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	if s.hasLoadBalancer() {
-		found, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
+		existing, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
 		if err != nil {
 			return s.bothErrors(err)
 		}
-		s.loadBalancerFound = found
+		s.loadBalancerBefore = existing
 	}
 	recorded := s.containerCluster.Annotations[infrav1.EngineAnnotation]
 	// checkPreflight reports that the engine does not say who it is.
@@ -47,7 +46,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	identified := err == nil && known.Info.StorageID != ""
 	renamed := identified && known.Info.StorageID != recorded
 	switch {
-	case s.loadBalancerFound.Exists && !renamed:
+	case s.loadBalancerBefore.Exists && !renamed:
 		return nil
 	case recorded == "" && (err != nil || identified) && s.containerCluster.DeletionTimestamp.IsZero():
 		return s.bothErrors(errEngineNotRecorded)
@@ -74,17 +73,4 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 func (s *scope) bothErrors(err error) error {
 	s.Report(s.networkError(err))
 	return s.loadBalancerError(err)
-}
-
-// recordEngine sets the record of the cluster's engine, which the caller writes. An engine
-// without an identity is not recorded.
-func (r *Reconciler) recordEngine(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
-	info, err := r.Engine.Info(ctx)
-	if err != nil {
-		return fmt.Errorf("get engine info: %w", err)
-	}
-	if info.StorageID != "" {
-		metav1.SetMetaDataAnnotation(&containerCluster.ObjectMeta, infrav1.EngineAnnotation, info.StorageID)
-	}
-	return nil
 }

@@ -22,31 +22,22 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-const (
-	// drainInterval is how often the health of backends is looked at while a
-	// machine waits to be drained.
-	drainInterval = time.Second
-	// creatingInterval is how often to look for a container that the engine has not
-	// finished: neither engine sends an event when one is created.
-	creatingInterval = 2 * time.Second
-)
+// creatingInterval is how often to look for a container that the engine has not
+// finished: neither engine sends an event when one is created.
+const creatingInterval = 2 * time.Second
 
 // ensureLoadBalancer makes sure that the load balancer runs, at its address
 // and port.
@@ -55,10 +46,10 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return err
 	}
 	if !s.hasLoadBalancer() {
-		return s.waitForGivenEndpoint()
+		return s.waitForExternalEndpoint()
 	}
 	name := s.owner().LoadBalancerContainer()
-	before := s.loadBalancerFound
+	before := s.loadBalancerBefore
 	if _, stopped := s.cluster.Annotations[infrav1.StoppedAnnotation]; stopped && !before.Running {
 		return reconcile.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
 	}
@@ -125,11 +116,12 @@ func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, imag
 		return s.loadBalancerError(err)
 	case status.Present:
 		return nil
-	case status.Err != nil:
-		return reconcile.Wait{Reason: infrav1.LoadBalancerImagePullFailedReason, Message: status.Text(), After: reconcile.PullInterval}
-	default:
-		return reconcile.Wait{Reason: infrav1.LoadBalancerImagePullingReason, Message: status.Text(), After: reconcile.PullInterval}
 	}
+	reason := infrav1.LoadBalancerImagePullingReason
+	if status.Err != nil {
+		reason = infrav1.LoadBalancerImagePullFailedReason
+	}
+	return reconcile.Wait{Reason: reason, Message: status.Text(), After: reconcile.PullInterval}
 }
 
 // pinnedAddresses are those the load balancer must have: the endpoint's,
@@ -147,19 +139,19 @@ func (s *scope) pinnedAddresses() []netip.Addr {
 // the Cluster gives. It would never be served, since the load balancer listens
 // on IPv4 only.
 func (s *scope) refuseIPv6() error {
-	for _, given := range []struct{ kind, host string }{
+	for _, input := range []struct{ kind, host string }{
 		{"ContainerCluster", s.containerCluster.Spec.ControlPlaneEndpoint.Host}, {"Cluster", s.cluster.Spec.ControlPlaneEndpoint.Host},
 	} {
-		if err := network.CheckEndpoint(given.host); err != nil {
+		if err := network.CheckEndpoint(input.host); err != nil {
 			return reconcile.WaitForEvent(infrav1.EndpointUnsupportedReason,
-				fmt.Sprintf("spec.controlPlaneEndpoint.host of the %s: %q %v", given.kind, given.host, err))
+				fmt.Sprintf("spec.controlPlaneEndpoint.host of the %s: %q %v", input.kind, input.host, err))
 		}
 	}
 	return nil
 }
 
-// waitForGivenEndpoint is for clusters whose control plane endpoint is external.
-func (s *scope) waitForGivenEndpoint() error {
+// waitForExternalEndpoint is for clusters whose control plane endpoint is external.
+func (s *scope) waitForExternalEndpoint() error {
 	if s.containerCluster.Spec.ControlPlaneEndpoint.Host == "" && s.cluster.Spec.ControlPlaneEndpoint.Host == "" {
 		return reconcile.WaitForEvent(infrav1.EndpointMissingReason,
 			"spec.loadBalancer.type is None: set spec.controlPlaneEndpoint of the Cluster or the ContainerCluster")
@@ -173,19 +165,12 @@ func (s *scope) waitForGivenEndpoint() error {
 // container, so that a crash before they are written loses nothing.
 func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	spec := &s.containerCluster.Spec
-	if spec.ControlPlaneEndpoint.Port == 0 {
-		spec.ControlPlaneEndpoint.Port = int32(s.endpointPort())
-	}
-	if spec.ControlPlaneEndpoint.Host == "" {
-		spec.ControlPlaneEndpoint.Host = s.cluster.Spec.ControlPlaneEndpoint.Host
-	}
+	endpoint := &spec.ControlPlaneEndpoint
+	endpoint.Port = int32(s.endpointPort())
+	endpoint.Host = cmp.Or(endpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host)
 	if s.hasLoadBalancer() {
-		if spec.ControlPlaneEndpoint.Host == "" {
-			spec.ControlPlaneEndpoint.Host = s.loadBalancer.Address().String()
-		}
-		if spec.LoadBalancer.HostPort == 0 {
-			spec.LoadBalancer.HostPort = int32(s.loadBalancer.HostPorts[s.endpointPort()])
-		}
+		endpoint.Host = cmp.Or(endpoint.Host, s.loadBalancer.Address().String())
+		spec.LoadBalancer.HostPort = cmp.Or(spec.LoadBalancer.HostPort, int32(s.loadBalancer.HostPorts[s.endpointPort()]))
 	}
 	s.containerCluster.Status.FailureDomains = spec.FailureDomains
 	s.containerCluster.Status.Initialization.Provisioned = ptr.To(true)
@@ -214,119 +199,4 @@ func (s *scope) loadBalancerError(err error) reconcile.Failure {
 		failure.Reason, failure.After = infrav1.SubnetExhaustedReason, reconcile.UserInterval
 	}
 	return failure
-}
-
-// loadBalancerConfig is the desired configuration of the load balancer.
-func (s *scope) loadBalancerConfig() haproxy.Config {
-	backends := loadbalancer.Backends(s.controlPlanes, s.loadBalancer)
-	config := haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.endpointPort(), backends)}}
-	for _, port := range s.containerCluster.Spec.LoadBalancer.AdditionalPorts {
-		config.Frontends = append(config.Frontends, additionalFrontend(uint16(port), backends)) //nolint:gosec // The API admits 1 to 65535.
-	}
-	return config
-}
-
-// additionalFrontend leads to the same port of the machines that API servers get
-// connections on. A TCP connection is enough for its health: what listens there is not known.
-func additionalFrontend(port uint16, machines []haproxy.Backend) haproxy.Frontend {
-	backends := slices.Clone(machines)
-	for i := range backends {
-		backends[i].Port = port
-	}
-	return haproxy.Frontend{Name: fmt.Sprintf("port-%d", port), Port: port, Backends: backends}
-}
-
-// syncBackends gives the load balancer the machines there are now.
-func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
-	if !s.hasLoadBalancer() {
-		return nil
-	}
-	config := s.loadBalancerConfig()
-	before := s.loadBalancer.Generation
-	var err error
-	s.loadBalancer, err = loadbalancer.Sync(ctx, r.Engine, s.loadBalancer, config)
-	if err != nil {
-		return s.loadBalancerError(fmt.Errorf("synchronize load balancer: %w", err))
-	}
-	if s.loadBalancer.Generation != before {
-		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerConfigured", "Reload",
-			"Load balancer %s now has %d backends", s.loadBalancer.Name, len(config.Frontends[0].Backends))
-	}
-	r.reportLoadBalancer(s)
-	if draining(s.controlPlanes, config) {
-		s.reported = append(s.reported, reconcile.Wait{After: drainInterval})
-	}
-	return nil
-}
-
-// reportLoadBalancer reports whether a load balancer that is healthy now was
-// healthy when this reconcile began. An exit is reported once, even though it
-// is repaired: the next reconcile, which its start causes, finds it ready.
-func (r *Reconciler) reportLoadBalancer(s *scope) {
-	found, name := s.loadBalancerFound, s.loadBalancer.Name
-	exit, remaining := r.Exits.Recent(s.loadBalancer.ID)
-	report := func(reason, message string, again time.Duration) {
-		outcome := reconcile.Wait{Reason: reason, Message: message, After: again}
-		s.Report(outcome)
-		s.reported = append(s.reported, outcome)
-	}
-	switch {
-	case s.wasProvisioned && !found.Exists:
-		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s was not found and has been recreated", name), time.Second)
-	case s.wasProvisioned && !found.Running:
-		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s %s and has been started again", name, found.Exit), time.Second)
-	case remaining > 0:
-		report(infrav1.LoadBalancerRestartedReason, fmt.Sprintf("container %s %s and was restarted", name, exit), remaining)
-	case found.Running && found.ID != s.loadBalancer.ID:
-		report(infrav1.LoadBalancerNotRunningReason, fmt.Sprintf("container %s lost its network or address and has been recreated", name), time.Second)
-	default:
-		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, infrav1.LoadBalancerReadyReason, "")
-	}
-}
-
-// draining reports whether a machine that is going away still gets
-// connections, because no other is known to be up. haproxy sends no event
-// when one becomes so: the caller has to requeue.
-func draining(machines []loadbalancer.Machine, config haproxy.Config) bool {
-	deleting := sets.New[string]()
-	for _, machine := range machines {
-		if machine.Deleting {
-			deleting.Insert(machine.Container)
-		}
-	}
-	for _, backend := range config.Frontends[0].Backends {
-		if deleting.Has(backend.Name) && backend.Weight > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// listControlPlanes returns the containers of the cluster that have an API server, or
-// will. A stopped one stays a backend: its health check keeps connections
-// away, and it needs no reload when it comes back.
-func (r *Reconciler) listControlPlanes(ctx context.Context, s *scope) ([]loadbalancer.Machine, error) {
-	selector := s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)})
-	containers, err := r.Engine.ListContainers(ctx, selector)
-	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", err)
-	}
-	known, err := r.listMachines(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	machines := make([]loadbalancer.Machine, 0, len(containers))
-	for _, container := range containers {
-		addresses := network.Addresses(container, s.networkName())
-		if len(addresses) == 0 || container.Status == engine.StatusCreated || container.Status == engine.StatusRemoving {
-			continue
-		}
-		machines = append(machines, loadbalancer.Machine{
-			Container: container.Name,
-			Address:   addresses[0],
-			Port:      s.backendPort(),
-			Deleting:  known.deleting.Has(container.Labels[identity.LabelMachine]),
-		})
-	}
-	return machines, nil
 }

@@ -45,21 +45,21 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	request.Created = func(created engine.Network) {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkCreated", "Create", "Created network %s", created.Name)
 	}
-	found, err := network.Ensure(ctx, r.Engine, request)
+	existing, err := network.Ensure(ctx, r.Engine, request)
 	if err != nil {
 		return s.networkError(err)
 	}
-	if err := r.joinNetwork(ctx, s, found); err != nil {
+	if err := r.joinNetwork(ctx, s, existing); err != nil {
 		return s.networkError(err)
 	}
-	s.containerCluster.Status.Network = networkStatus(found)
+	s.containerCluster.Status.Network = networkStatus(existing)
 	s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionTrue, infrav1.NetworkReadyReason, "")
 	return nil
 }
 
-func networkStatus(found engine.Network) infrav1.NetworkStatus {
+func networkStatus(existing engine.Network) infrav1.NetworkStatus {
 	var status infrav1.NetworkStatus
-	for _, subnet := range found.Subnets {
+	for _, subnet := range existing.Subnets {
 		status.Subnets = append(status.Subnets, subnet.Prefix.String())
 		if reserved := network.Reserved(subnet); reserved.IsValid() {
 			status.ReservedSubnets = append(status.ReservedSubnets, reserved.String())

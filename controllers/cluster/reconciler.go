@@ -88,7 +88,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerCluster: %w", err)
 	}
+	log := ctrl.LoggerFrom(ctx)
 	if !reconcile.Selected(containerCluster, r.WatchFilterValue) || reconcile.MovedAway(containerCluster) || annotations.IsExternallyManaged(containerCluster) {
+		log.V(4).Info("ContainerCluster is not reconciled by this manager")
 		return ctrl.Result{}, nil
 	}
 	cluster, err := util.GetOwnerCluster(ctx, r.Client, containerCluster.ObjectMeta)
@@ -96,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("get Cluster: %w", err)
 	}
 	if cluster == nil && containerCluster.DeletionTimestamp.IsZero() {
-		// Cluster API has not taken it over yet; that will be an event.
+		log.V(4).Info("Waiting for Cluster API to set the owner of the ContainerCluster")
 		return ctrl.Result{}, nil
 	}
 	ctx = reconcile.LogCluster(ctx, containerCluster.Namespace, containerCluster.Labels[clusterv1.ClusterNameLabel])
@@ -104,6 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
 	if isPaused, err := reconcile.CheckPaused(ctx, r.Client, cluster, containerCluster); err != nil || isPaused {
+		log.V(4).Info("ContainerCluster or its Cluster is paused")
 		return ctrl.Result{}, err
 	}
 	if err := r.ensureIdentity(ctx, containerCluster); err != nil {
@@ -125,17 +128,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	return r.reconcileNormal(ctx, s)
 }
 
-// reconcileNormal observes and acts, phase by phase. Once provisioned, an
-// error of preflight or network is reported and does not keep the load
-// balancer from following its machines.
+// reconcileNormal observes and acts, phase by phase.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
+		// A host that cannot run nodes is reported before anything is created on it. Once
+		// provisioned, neither this nor the network keeps the load balancer from following
+		// its machines.
 		s.continueOnError(r.checkPreflight),
+		// What another engine than the cluster's does not have is not created there.
 		r.checkEngine,
+		// Nodes and load balancer need the network, and this manager has to reach them.
 		s.continueOnError(r.ensureNetwork),
+		// The load balancer has the endpoint of the API servers.
 		r.ensureLoadBalancer,
+		// Cluster API creates machines once it knows the endpoint.
 		r.publish,
+		// The machines there are now get connections, and those that go no more.
 		r.syncBackends,
+		// What did not stop the reconcile is retried.
 		s.reportContinued,
 	)
 }

@@ -23,6 +23,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -50,10 +51,10 @@ type scope struct {
 	controlPlanes []loadbalancer.Machine
 	// loadBalancer as observed by this reconcile.
 	loadBalancer loadbalancer.State
-	// loadBalancerFound is its state when this reconcile began, and
+	// loadBalancerBefore is its state when this reconcile started, and
 	// wasProvisioned whether Cluster API already had the infrastructure as provisioned.
-	loadBalancerFound loadbalancer.State
-	wasProvisioned    bool
+	loadBalancerBefore loadbalancer.State
+	wasProvisioned     bool
 	// reported are errors that did not stop this reconcile.
 	reported []error
 	// conditions as they were before this reconcile.
@@ -90,32 +91,24 @@ func networkName(containerCluster *infrav1.ContainerCluster) string {
 
 // endpointPort is the one clients connect to.
 func (s *scope) endpointPort() uint16 {
-	for _, port := range []int32{s.containerCluster.Spec.ControlPlaneEndpoint.Port, s.cluster.Spec.ControlPlaneEndpoint.Port} {
-		if port != 0 {
-			return uint16(port) //nolint:gosec // The API admits 1 to 65535.
-		}
-	}
-	return s.backendPort()
+	port := cmp.Or(s.containerCluster.Spec.ControlPlaneEndpoint.Port, s.cluster.Spec.ControlPlaneEndpoint.Port, int32(s.backendPort()))
+	return uint16(port) //nolint:gosec // The API admits 1 to 65535.
 }
 
 // backendPort is the one API servers listen on.
 func (s *scope) backendPort() uint16 {
-	if port := s.cluster.Spec.ClusterNetwork.APIServerPort; port != 0 {
-		return uint16(port) //nolint:gosec // The API admits 1 to 65535.
-	}
-	return defaultPort
+	return uint16(cmp.Or(s.cluster.Spec.ClusterNetwork.APIServerPort, defaultPort)) //nolint:gosec // The API admits 1 to 65535.
 }
 
 func (s *scope) provisioned() bool {
-	provisioned := s.containerCluster.Status.Initialization.Provisioned
-	return provisioned != nil && *provisioned
+	return ptr.Deref(s.containerCluster.Status.Initialization.Provisioned, false)
 }
 
 func (s *scope) hasLoadBalancer() bool {
 	return s.containerCluster.Spec.LoadBalancer.Type != infrav1.LoadBalancerNone
 }
 
-// continueOnError makes a phase one whose error does not stop the reconcile of a
+// continueOnError makes a phase one whose outcome does not stop the reconcile of a
 // cluster that was once provisioned.
 func (s *scope) continueOnError(run reconcile.Phase[*scope]) reconcile.Phase[*scope] {
 	return func(ctx context.Context, s *scope) error {
@@ -129,7 +122,7 @@ func (s *scope) continueOnError(run reconcile.Phase[*scope]) reconcile.Phase[*sc
 	}
 }
 
-// reportContinued returns what continueOnError phases held back.
+// reportContinued returns the outcomes that continueOnError has kept.
 func (s *scope) reportContinued(context.Context, *scope) error {
 	return reconcile.Join(s.reported...)
 }
@@ -155,7 +148,7 @@ func ownConditions() []string {
 	}
 }
 
-// patch writes what the reconcile found, with Ready as its summary, and reports
+// patch writes what the reconcile observed, with Ready as its summary, and reports
 // the infrastructure as provisioned to Cluster API last.
 func (s *scope) patch(ctx context.Context, c client.Client, helper *patch.Helper) error {
 	// A failed preflight keeps new nodes from starting; it does not make a

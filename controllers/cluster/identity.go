@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,7 +34,7 @@ import (
 // created that carries the one on the other. The patch has an optimistic lock: two
 // managers must not both continue with an ID of their own. It precedes the patch helper
 // of the reconcile, which would otherwise write the same fields. An engine that does not
-// answer is recorded later: the reconcile reports it.
+// respond is recorded later: the reconcile reports it.
 func (r *Reconciler) ensureIdentity(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
 	recorded := containerCluster.Annotations[infrav1.EngineAnnotation]
 	if containerCluster.Spec.OwnerID != "" && recorded != "" || !containerCluster.DeletionTimestamp.IsZero() {
@@ -53,6 +54,19 @@ func (r *Reconciler) ensureIdentity(ctx context.Context, containerCluster *infra
 	patch := client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{})
 	if err := r.Client.Patch(ctx, containerCluster, patch); err != nil {
 		return fmt.Errorf("record owner ID: %w", err)
+	}
+	return nil
+}
+
+// recordEngine sets the record of the cluster's engine, which the caller writes. An engine
+// without an identity is not recorded.
+func (r *Reconciler) recordEngine(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
+	info, err := r.Engine.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("get engine info: %w", err)
+	}
+	if info.StorageID != "" {
+		metav1.SetMetaDataAnnotation(&containerCluster.ObjectMeta, infrav1.EngineAnnotation, info.StorageID)
 	}
 	return nil
 }

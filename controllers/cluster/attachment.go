@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,40 +32,36 @@ import (
 
 // joinNetwork attaches the container of this manager to the network of a cluster, whose API
 // servers the controllers have to reach.
-func (r *Reconciler) joinNetwork(ctx context.Context, s *scope, found engine.Network) error {
+func (r *Reconciler) joinNetwork(ctx context.Context, s *scope, existing engine.Network) error {
 	if r.SelfContainer == "" {
 		return nil
 	}
-	if err := r.recordAttachment(ctx, s, found); err != nil {
+	if err := r.recordAttachment(ctx, s, existing); err != nil {
 		return err
 	}
-	if err := r.Engine.ConnectNetwork(ctx, found.Name, r.SelfContainer, engine.Attachment{Network: found.Name}); err != nil {
+	if err := r.Engine.ConnectNetwork(ctx, existing.Name, r.SelfContainer, engine.Attachment{Network: existing.Name}); err != nil {
 		return fmt.Errorf("attach container %q of this manager: %w", r.SelfContainer, err)
 	}
 	return nil
 }
 
 // recordAttachment records in the object that this manager attaches itself to a network
-// that was given, before it does so, or did so for another cluster. Without the record it
+// that a user created, before it does so, or did so for another cluster. Without the record it
 // was the user who attached the manager, or created it there, and it stays.
-func (r *Reconciler) recordAttachment(ctx context.Context, s *scope, found engine.Network) error {
-	if isManaged(found) || r.attached(s.containerCluster) {
+func (r *Reconciler) recordAttachment(ctx context.Context, s *scope, existing engine.Network) error {
+	if isManaged(existing) || r.attached(s.containerCluster) {
 		return nil
 	}
 	container, err := r.Engine.InspectContainer(ctx, r.SelfContainer)
 	if err != nil {
 		return fmt.Errorf("inspect container %q of this manager: %w", r.SelfContainer, err)
 	}
-	if _, there := container.Networks[found.Name]; there {
+	if _, there := container.Networks[existing.Name]; there {
 		others, err := r.othersOnNetwork(ctx, s)
 		if err != nil {
 			return err
 		}
-		recorded := false
-		for i := range others {
-			recorded = recorded || r.attached(&others[i])
-		}
-		if !recorded {
+		if !slices.ContainsFunc(others, func(other infrav1.ContainerCluster) bool { return r.attached(&other) }) {
 			return nil
 		}
 	}
@@ -84,8 +81,8 @@ func (r *Reconciler) attached(containerCluster *infrav1.ContainerCluster) bool {
 	return containerCluster.Annotations[infrav1.AttachedManagerAnnotation] == r.SelfContainer
 }
 
-func isManaged(found engine.Network) bool {
-	_, managed := found.Labels[identity.LabelManaged]
+func isManaged(existing engine.Network) bool {
+	_, managed := existing.Labels[identity.LabelManaged]
 	return managed
 }
 
@@ -107,24 +104,29 @@ func (r *Reconciler) othersOnNetwork(ctx context.Context, s *scope) ([]infrav1.C
 }
 
 // leaveNetwork detaches this manager from a network with its last cluster: from one that
-// can then be removed, and from one that was given if the manager attached itself. It stays
+// can then be removed, and from one that a user created if the manager attached itself. It stays
 // on the only network it has: clients reach it there.
 func (r *Reconciler) leaveNetwork(ctx context.Context, s *scope) error {
 	name := s.networkName()
-	found, err := r.Engine.InspectNetwork(ctx, name)
+	existing, err := r.Engine.InspectNetwork(ctx, name)
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("inspect network %q: %w", name, err)
 	}
-	var unused bool
-	if isManaged(found) {
-		unused, err = r.aloneOnNetwork(ctx, name)
-	} else {
-		unused, err = r.lastOnNetwork(ctx, s)
+	var needed bool
+	switch {
+	case isManaged(existing):
+		needed, err = r.isShared(ctx, name)
+	case r.attached(s.containerCluster):
+		var others []infrav1.ContainerCluster
+		others, err = r.othersOnNetwork(ctx, s)
+		needed = len(others) > 0
+	default:
+		return nil
 	}
-	if err != nil || !unused {
+	if err != nil || needed {
 		return err
 	}
 	container, err := r.Engine.InspectContainer(ctx, r.SelfContainer)
@@ -140,25 +142,14 @@ func (r *Reconciler) leaveNetwork(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// lastOnNetwork reports whether no other cluster needs the attachment of this manager.
-func (r *Reconciler) lastOnNetwork(ctx context.Context, s *scope) (bool, error) {
-	if !r.attached(s.containerCluster) {
-		return false, nil
-	}
-	others, err := r.othersOnNetwork(ctx, s)
-	return len(others) == 0, err
-}
-
-// aloneOnNetwork reports whether no other container is attached.
-func (r *Reconciler) aloneOnNetwork(ctx context.Context, name string) (bool, error) {
+// isShared reports whether another container is attached.
+func (r *Reconciler) isShared(ctx context.Context, name string) (bool, error) {
 	containers, err := r.Engine.ListContainers(ctx, nil)
 	if err != nil {
 		return false, fmt.Errorf("list containers on network %q: %w", name, err)
 	}
-	for _, container := range containers {
-		if _, on := container.Networks[name]; on && container.Name != r.SelfContainer {
-			return false, nil
-		}
-	}
-	return true, nil
+	return slices.ContainsFunc(containers, func(container engine.Container) bool {
+		_, on := container.Networks[name]
+		return on && container.Name != r.SelfContainer
+	}), nil
 }
