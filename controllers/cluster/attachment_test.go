@@ -187,44 +187,33 @@ func TestManagerThatDiedLeavesGivenNetwork(t *testing.T) {
 	if calls == 0 || writes == 0 {
 		t.Fatal("nothing was called or written")
 	}
-	for n := range calls {
-		for _, after := range []bool{false, true} {
-			t.Run(fmt.Sprintf("call %d, after %t", n+1, after), func(t *testing.T) {
-				t.Parallel()
-				life(t, func(w *world.World, die func() error) {
-					at := func(call simulated.Call) error {
-						if call.Number < n+1 {
-							return nil
+	for what, count := range map[string]int{"call": calls, "write": writes} {
+		for n := range count {
+			for _, after := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s %d, after %t", what, n+1, after), func(t *testing.T) {
+					t.Parallel()
+					life(t, func(w *world.World, die func() error) {
+						at := func(number int) error {
+							if number < n+1 {
+								return nil
+							}
+							return die()
 						}
-						return die()
-					}
-					if after {
-						w.Calls.Hook(nil, at)
-					} else {
-						w.Calls.Hook(at, nil)
-					}
-				})
-			})
-		}
-	}
-	for n := range writes {
-		for _, after := range []bool{false, true} {
-			t.Run(fmt.Sprintf("write %d, after %t", n+1, after), func(t *testing.T) {
-				t.Parallel()
-				life(t, func(w *world.World, die func() error) {
-					at := func(write world.Write) error {
-						if write.Number < n+1 {
-							return nil
+						call := func(call simulated.Call) error { return at(call.Number) }
+						write := func(write world.Write) error { return at(write.Number) }
+						switch {
+						case what == "call" && after:
+							w.Calls.Hook(nil, call)
+						case what == "call":
+							w.Calls.Hook(call, nil)
+						case after:
+							w.Writes.Hook(nil, write)
+						default:
+							w.Writes.Hook(write, nil)
 						}
-						return die()
-					}
-					if after {
-						w.Writes.Hook(nil, at)
-					} else {
-						w.Writes.Hook(at, nil)
-					}
+					})
 				})
-			})
+			}
 		}
 	}
 }

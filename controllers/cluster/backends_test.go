@@ -67,23 +67,6 @@ func TestIdentityComesFirst(t *testing.T) {
 	}
 }
 
-// Secrets of a cluster are its control plane provider's. Cluster API's
-// controllers, its tests and clusterctl take every one with the cluster's label
-// for one of those.
-func TestNoSecretIsWritten(t *testing.T) {
-	t.Parallel()
-	w := world.New(t, builders.New())
-	kubeconfig := builders.DataSecret("x", "apiVersion: v1\nkind: Config\n")
-	kubeconfig.Name = builders.Cluster + "-kubeconfig"
-	must.Succeed(t, w.Client.Create(t.Context(), kubeconfig))
-	w.SettleCluster()
-	for _, mutation := range w.Mutations() {
-		if strings.Contains(mutation, "Secret") {
-			t.Errorf("the controller did: %s", mutation)
-		}
-	}
-}
-
 // Objects that are not ours to reconcile yet, or at all.
 func TestHandsOff(t *testing.T) {
 	t.Parallel()
@@ -300,5 +283,100 @@ func TestOwnerIDMigrates(t *testing.T) {
 	}
 	if diff := gocmp.Diff(map[string]string{"other": "kept", infrav1.EngineAnnotation: "simulated"}, object.Annotations); diff != "" {
 		t.Errorf("annotations (-want, +got):\n%s", diff)
+	}
+}
+
+// TestEndIsReported: that a load balancer ended is seen of its conditions even
+// where the same reconcile starts it again, or where the engine was quicker.
+func TestEndIsReported(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(t *testing.T, w *world.World)
+		// reported by the first reconcile, with the text in its message.
+		reported, message string
+	}{
+		"Killed": {
+			reason: "One that stays down is started by the reconcile that reports it.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must.Succeed(t, w.Engine.KillContainer(balancer(), 137, true))
+			},
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "exited with code 137 (OOMKilled) and has been started again",
+		},
+		"Removed": {
+			reason: "One that is not found is recreated.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), balancer()))
+			},
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "was not found and has been recreated",
+		},
+		"Disconnected": {
+			reason: "One that lost its network is recreated.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must.Succeed(t, w.Engine.DisconnectNetwork(t.Context(), "capcon", balancer()))
+			},
+			reported: "False/" + infrav1.LoadBalancerNotRunningReason, message: "lost its network or address and has been recreated",
+		},
+		"RestartedByTheEngine": {
+			reason: "The engine's restart policy is quicker than a reconcile; its event reports the exit.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
+				w.Exits.Observe(engine.Event{Kind: engine.EventDie, ContainerID: found.ID, ExitCode: 1})
+			},
+			reported: "False/" + infrav1.LoadBalancerRestartedReason, message: "exited with code 1 and was restarted",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New())
+			w.SettleCluster()
+			c.change(t, w)
+			result, err := w.ReconcileCluster()
+			if err != nil || result.RequeueAfter == 0 {
+				t.Errorf("%s\ngot %v, %v, want another look", c.reason, result, err)
+			}
+			object := get(w)
+			if state, message := world.State(object, infrav1.LoadBalancerReadyCondition); state != c.reported || !strings.Contains(message, c.message) {
+				t.Errorf("%s\nLoadBalancerReady is %s (%s), want %s (%s)", c.reason, state, message, c.reported, c.message)
+			}
+			if state, _ := world.State(object, infrav1.ClusterReadyCondition); !strings.HasPrefix(state, "False/") {
+				t.Errorf("%s\nReady is %s", c.reason, state)
+			}
+			w.Clock.SetTime(w.Clock.Now().Add(result.RequeueAfter))
+			w.SettleCluster()
+			if state, message := world.State(get(w), infrav1.ClusterReadyCondition); !strings.HasPrefix(state, "True/") {
+				t.Errorf("%s\nReady is %s (%s) in the end", c.reason, state, message)
+			}
+		})
+	}
+}
+
+// TestAdditionalPorts lead to the same ports of the control planes, and change without
+// another container.
+func TestAdditionalPorts(t *testing.T) {
+	t.Parallel()
+	w := twoControlPlanes(t)
+	before := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
+	for _, tc := range []struct {
+		ports []int32
+		// servers of port 9345: two, and two without a health check.
+		servers int
+	}{{[]int32{8132, 9345}, 4}, {nil, 0}} {
+		world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
+			c.Spec.LoadBalancer.AdditionalPorts = tc.ports
+		})
+		w.SettleCluster()
+		text := string(must.Get(w.Engine.ReadFile(balancer(), haproxy.ConfigPath))(t))
+		if got := strings.Count(text, ":9345 weight 100\n"); got != tc.servers {
+			t.Errorf("with ports %v, %d servers of port 9345, want %d in:\n%s", tc.ports, got, tc.servers, text)
+		}
+	}
+	if after := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t); after.ID != before.ID {
+		t.Errorf("container %s became %s", before.ID, after.ID)
 	}
 }

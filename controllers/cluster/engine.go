@@ -17,15 +17,62 @@ limitations under the License.
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
+
+// ensureIdentity records the cluster's identity and its engine before anything is
+// created that carries the one on the other. The patch has an optimistic lock: two
+// managers must not both continue with an ID of their own. It precedes the patch helper
+// of the reconcile, which would otherwise write the same fields. An engine that does not
+// respond is recorded later: the reconcile reports it.
+func (r *Reconciler) ensureIdentity(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
+	recorded := containerCluster.Annotations[infrav1.EngineAnnotation]
+	if containerCluster.Spec.OwnerID != "" && recorded != "" || !containerCluster.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	original := containerCluster.DeepCopy()
+	containerCluster.Spec.OwnerID = cmp.Or(containerCluster.OwnerID(), identity.NewOwnerID())
+	delete(containerCluster.Annotations, infrav1.OwnerIDAnnotation)
+	if recorded == "" {
+		if err := r.recordEngine(ctx, containerCluster); err != nil {
+			ctrl.LoggerFrom(ctx).Info("Failed to record the engine of the cluster", "reason", err.Error())
+		}
+	}
+	if equality.Semantic.DeepEqual(original, containerCluster) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, containerCluster, patch); err != nil {
+		return fmt.Errorf("record owner ID: %w", err)
+	}
+	return nil
+}
+
+// recordEngine sets the record of the cluster's engine, which the caller writes. An engine
+// without an identity is not recorded.
+func (r *Reconciler) recordEngine(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
+	info, err := r.Engine.Info(ctx)
+	if err != nil {
+		return fmt.Errorf("get engine info: %w", err)
+	}
+	if info.StorageID != "" {
+		metav1.SetMetaDataAnnotation(&containerCluster.ObjectMeta, infrav1.EngineAnnotation, info.StorageID)
+	}
+	return nil
+}
 
 // errEngineNotRecorded: the engine did not respond when it was to be recorded.
 var errEngineNotRecorded = errors.New("the engine of the cluster is not recorded yet")

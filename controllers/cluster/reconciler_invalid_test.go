@@ -57,14 +57,6 @@ func invalidInput() map[string]reconcileTest {
 			},
 			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "use its subnet", requeueAfter: reconcile.UserInterval},
 		},
-		"SubnetTooSmall": {
-			reason: "An exhausted subnet is reported.",
-			args: args{
-				options: named("mine", ""),
-				setup:   network(engine.NetworkSpec{Name: "mine", Subnets: []netip.Prefix{prefix("10.77.0.0/31")}}),
-			},
-			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "too small", requeueAfter: reconcile.UserInterval},
-		},
 		"SubnetTaken": {
 			reason: "Two networks cannot have one subnet.",
 			args: args{
@@ -137,17 +129,6 @@ func invalidInput() map[string]reconcileTest {
 				},
 			},
 			want:   want{loadBalancerReady: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "other", requeueAfter: anyDelay},
-			assert: noLoadBalancer,
-		},
-		"AddressIsGateway": {
-			reason: "Which address the gateway has is known of the network, not of the subnet.",
-			args: args{
-				options: spec(func(s *infrav1.ContainerClusterSpec) {
-					s.Network = infrav1.Network{Name: "mine", Subnet: "10.77.0.0/24"}
-					s.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "10.77.0.1", Port: 6443}
-				}),
-			},
-			want:   want{loadBalancerReady: "False/" + infrav1.AddressInUseReason, ready: notReady, message: "the gateway of network", requeueAfter: anyDelay},
 			assert: noLoadBalancer,
 		},
 		"NotOurs": {

@@ -266,15 +266,6 @@ func endpoints() map[string]reconcileTest {
 			},
 			assert: noLoadBalancer,
 		},
-		"IPv6OfClusterWithoutLoadBalancer": {
-			reason: "Whatever serves it, API servers and nodes have IPv4 addresses.",
-			args: args{
-				options: append(without(func(*infrav1.ContainerClusterSpec) {}), func(o *builders.Objects) {
-					o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
-				}),
-			},
-			want: want{loadBalancerReady: "False/" + infrav1.EndpointUnsupportedReason, ready: "False/NotReady", message: "use an IPv4 address"},
-		},
 		"NameGiven": {
 			reason: "A name is kept, wherever it leads.",
 			args: args{

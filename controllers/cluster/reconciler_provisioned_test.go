@@ -51,12 +51,6 @@ func provisioned() map[string]reconcileTest {
 		}
 	}
 	return map[string]reconcileTest{
-		"LoadBalancerGone": {
-			reason: "A new one has the address and the port of the old.",
-			args:   args{setup: recordPins, change: remove},
-			want:   want{loadBalancerReady: usable, ready: usable, provisioned: true},
-			assert: samePins,
-		},
 		"LoadBalancerGoneAndPortTaken": {
 			reason: "The port is not exchanged for another: kubeconfigs name it.",
 			args: args{
@@ -113,15 +107,6 @@ func provisioned() map[string]reconcileTest {
 			},
 			want:  want{loadBalancerReady: "False/" + infrav1.LoadBalancerPausedReason, ready: notReady, message: "unpause", provisioned: true},
 			check: world.WithoutLoss,
-		},
-		"EngineRestarted": {
-			reason: "The engine starts it again by itself, where it was.",
-			args: args{
-				setup:  recordPins,
-				change: func(_ *testing.T, w *world.World) { w.Engine.RestartEngine() },
-			},
-			want:   want{loadBalancerReady: usable, ready: usable, provisioned: true},
-			assert: samePins,
 		},
 		"EngineDown": {
 			reason: "Conditions are Unknown while the engine is not reachable; what is pinned stays.",

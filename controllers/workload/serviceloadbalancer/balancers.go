@@ -126,7 +126,7 @@ func (b *balancers) EnsureLoadBalancer(ctx context.Context, _ string, service *c
 	if latest := b.latest(identify(service)); latest != nil && needsLoadBalancer(latest) {
 		service = latest
 	}
-	return b.reconcile(ctx, service, b.remember(service))
+	return b.reconcile(ctx, service, b.keep(service))
 }
 
 // UpdateLoadBalancer implements cloudprovider.LoadBalancer. The Service that is passed may be
@@ -215,8 +215,8 @@ func needsLoadBalancer(service *corev1.Service) bool {
 		service.DeletionTimestamp.IsZero()
 }
 
-// remember a Service, which may be known.
-func (b *balancers) remember(service *corev1.Service) *memory {
+// keep a memory of a Service, which may have one.
+func (b *balancers) keep(service *corev1.Service) *memory {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if b.memories[service.UID] == nil {
