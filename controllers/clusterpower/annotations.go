@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,33 +35,27 @@ import (
 // isPending reports whether a start is due once the Cluster is no longer to be stopped,
 // whatever point the stop had reached.
 func isPending(cluster *clusterv1.Cluster) bool {
-	for _, annotation := range []string{
+	return slices.ContainsFunc([]string{
 		infrav1.StoppingSinceAnnotation, infrav1.StartingSinceAnnotation, infrav1.PausedWhileStoppedAnnotation,
-	} {
-		if _, found := cluster.Annotations[annotation]; found {
-			return true
-		}
-	}
-	return false
+	}, func(annotation string) bool { return metav1.HasAnnotation(cluster.ObjectMeta, annotation) })
 }
 
-// begin records that the stop or the start begins, unless it is recorded, and returns since
-// when it is done. The one replaces the other.
-func (r *Reconciler) begin(ctx context.Context, cluster *clusterv1.Cluster, phase string) (time.Time, error) {
-	if since, err := time.Parse(time.RFC3339, cluster.Annotations[phase]); err == nil {
+// recordSince returns since when the cluster is stopped or started, as the annotation says. Without
+// one, that is now: it is recorded, and replaces the record of the opposite.
+func (r *Reconciler) recordSince(ctx context.Context, cluster *clusterv1.Cluster, annotation string) (time.Time, error) {
+	if since, err := time.Parse(time.RFC3339, cluster.Annotations[annotation]); err == nil {
 		return since, nil
 	}
-	return r.beginAgain(ctx, cluster, phase)
+	return r.recordSinceNow(ctx, cluster, annotation)
 }
 
-// beginAgain records that it begins now.
-func (r *Reconciler) beginAgain(ctx context.Context, cluster *clusterv1.Cluster, phase string) (time.Time, error) {
+func (r *Reconciler) recordSinceNow(ctx context.Context, cluster *clusterv1.Cluster, annotation string) (time.Time, error) {
 	// Of a whole second, as the annotation has it.
 	since := r.Clock.Now().UTC().Truncate(time.Second)
 	before := cluster.DeepCopy()
 	delete(cluster.Annotations, infrav1.StoppingSinceAnnotation)
 	delete(cluster.Annotations, infrav1.StartingSinceAnnotation)
-	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, phase, since.Format(time.RFC3339))
+	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, annotation, since.Format(time.RFC3339))
 	if err := r.Client.Patch(ctx, cluster, client.MergeFrom(before)); err != nil {
 		return time.Time{}, fmt.Errorf("record on Cluster that its containers are stopped or started: %w", err)
 	}

@@ -25,7 +25,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -342,29 +341,38 @@ func TestTakenAddress(t *testing.T) {
 	w.expect("half a minute after its removal", state{5, false, false})
 }
 
-// sent are the Events so far.
-func (w *world) sent() []string {
-	var sent []string
-	for {
-		select {
-		case event := <-w.recorded:
-			sent = append(sent, event)
-		default:
-			return sent
+// TestAnotherEngine: what another engine does not have is neither stopped nor lost.
+func TestAnotherEngine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *builders.Objects) {
+		metav1.SetMetaDataAnnotation(&o.ContainerCluster.ObjectMeta, infrav1.EngineAnnotation, "simulated")
+	})
+	look := func(what string, want state) {
+		t.Helper()
+		for range 10 {
+			w.reconcile()
+			w.clock.Step(time.Minute)
+		}
+		w.expect(what, want)
+		if reason, message := w.condition(); reason != infrav1.EngineChangedReason {
+			t.Errorf("%s: condition %s (%s), want %s", what, reason, message, infrav1.EngineChangedReason)
 		}
 	}
-}
-
-// TestEvents: each end has one Event.
-func TestEvents(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
+	w.setReported(metav1.ConditionFalse)
 	w.edit(stopped)
+	w.engine.SwitchStorage("another")
+	look("stopped elsewhere", state{})
+
+	w.engine.SwitchStorage("simulated")
 	w.settle()
+	w.expect("stopped", state{0, true, true})
+
 	w.edit(started)
+	w.engine.SwitchStorage("another")
+	// A MachineHealthCheck would remediate the Machines of a Cluster that is not paused.
+	look("started elsewhere", state{0, true, true})
+
+	w.engine.SwitchStorage("simulated")
 	w.settle()
-	want := []string{"Normal ClusterStopped 5 of 5 containers are stopped", "Normal ClusterStarted 5 of 5 containers are running"}
-	if diff := gocmp.Diff(want, w.sent()); diff != "" {
-		t.Errorf("Events (-want +got):\n%s", diff)
-	}
+	w.expect("started", state{5, false, false})
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,8 +44,8 @@ var (
 )
 
 // checkReady returns an error unless the cluster reports that it works again: what an API
-// server says that has just been started is of before the stop. running says since when the
-// containers of its Nodes run.
+// server reports just after its start is stale. running says since when the containers of its
+// Nodes run.
 func (r *Reconciler) checkReady(ctx context.Context, s *scope, running map[string]time.Time) error {
 	if !ptr.Deref(s.cluster.Status.Initialization.ControlPlaneInitialized, false) {
 		return nil
@@ -71,12 +72,7 @@ func (r *Reconciler) checkWorkload(ctx context.Context, workload client.Client, 
 	if err != nil || len(restarted) == 0 {
 		return err
 	}
-	last := time.Time{}
-	for _, startedAt := range restarted {
-		if startedAt.After(last) {
-			last = startedAt
-		}
-	}
+	last := slices.MaxFunc(slices.Collect(maps.Values(restarted)), time.Time.Compare)
 	if r.Clock.Since(last) >= podLimit {
 		return nil
 	}
@@ -127,7 +123,7 @@ func checkEndpoints(ctx context.Context, workload client.Client, restarted map[s
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		known[client.ObjectKeyFromObject(pod)] = pod
-		if startedAt, found := restarted[pod.Spec.NodeName]; found && isRestarting(pod, startedAt) {
+		if startedAt, isRestarted := restarted[pod.Spec.NodeName]; isRestarted && isRestarting(pod, startedAt) {
 			return errPodsStale
 		}
 	}
@@ -165,7 +161,7 @@ func isReady(pod *corev1.Pod) bool {
 	})
 }
 
-// isRestarting reports whether a Pod reports what was before its Node was restarted, or is
+// isRestarting reports whether the status of a Pod is older than the restart of its Node, or it is
 // about to become Ready. One that fails by itself, such as one whose image cannot be pulled, is
 // not waited for.
 func isRestarting(pod *corev1.Pod, startedAt time.Time) bool {

@@ -44,7 +44,6 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 const (
@@ -107,6 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	_, stopped := cluster.Annotations[infrav1.StoppedAnnotation]
 	if !stopped && !isPending(cluster) {
+		ctrl.LoggerFrom(ctx).V(4).Info("Cluster is neither to be stopped nor to be started")
 		return ctrl.Result{}, nil
 	}
 	containerCluster, recorded, err := containercluster.Managed(ctx, r.Client, cluster, r.WatchFilterValue)
@@ -125,23 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 }
 
-// containers of the cluster. That there is none says nothing where another engine than the
-// cluster's responds.
+// containers of the cluster, or an error where another engine than the cluster's responds.
 func (r *Reconciler) containers(ctx context.Context, s *scope) ([]engine.Container, error) {
 	return s.recorded.Containers(ctx, r.Engine)
-}
-
-// tiers of containers, in the order in which they are stopped: what is used is stopped
-// after what uses it.
-func tiers(containers []engine.Container) [][]engine.Container {
-	order := map[identity.Role]int{
-		identity.RoleWorker: 0, identity.RoleServiceLoadBalancer: 1, identity.RoleControlPlane: 1, identity.RoleLoadBalancer: 2,
-	}
-	sorted := make([][]engine.Container, 3) //nolint:mnd // As in order.
-	for _, container := range containers {
-		if tier, known := order[roleOf(container)]; known {
-			sorted[tier] = append(sorted[tier], container)
-		}
-	}
-	return sorted
 }

@@ -19,7 +19,6 @@ package clusterpower_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -268,29 +267,6 @@ func TestStopAndStart(t *testing.T) {
 	w.expect("in the end", state{5, false, false})
 }
 
-func TestStartDoesNotWaitIndefinitely(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
-	w.edit(stopped)
-	w.reconcile()
-	w.edit(started)
-	w.workload = errors.New("no connection")
-	w.reconcile()
-	w.reconcile()
-	w.expect("API server does not answer", state{5, true, true})
-	w.clock.Step(time.Hour)
-	w.reconcile()
-	w.expect("later", state{5, false, false})
-}
-
-func TestPausedByUser(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) })
-	w.edit(stopped)
-	w.reconcile()
-	w.expect("stopped", state{0, true, false})
-}
-
 func TestDeletedWhileStopped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *builders.Objects) { o.Cluster.Finalizers = []string{"test/keeps"} })
@@ -302,26 +278,92 @@ func TestDeletedWhileStopped(t *testing.T) {
 	w.expect("deleted", state{0, false, false})
 }
 
-// TestInterrupted: whatever call fails, the next reconcile finishes the work.
-func TestInterrupted(t *testing.T) {
+// TestUserPauses: what a user keeps paused or stopped stays so, and is not waited for.
+func TestUserPauses(t *testing.T) {
 	t.Parallel()
-	for _, method := range []string{"ListContainers", "StopContainer", "StartContainer", "InspectContainer"} {
-		t.Run(method, func(t *testing.T) {
+	annotated := func(key string) func(*builders.Objects) {
+		return func(o *builders.Objects) { o.ContainerMachine.Annotations = map[string]string{key: ""} }
+	}
+	cases := map[string]struct {
+		change           func(*builders.Objects)
+		stopped, started state
+	}{
+		"Cluster":               {func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) }, state{0, true, false}, state{5, true, false}},
+		"machine":               {annotated(clusterv1.PausedAnnotation), state{0, true, true}, state{5, false, false}},
+		"container, if stopped": {annotated(infrav1.MaintenanceAnnotation), state{0, true, true}, state{4, false, false}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil)
-			settle := func() {
-				w.engine.FailNext(method, engine.ErrUnavailable)
-				for range 5 {
-					_, _ = w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.cluster())})
-				}
-				w.engine.ResetHooks()
+			w := newWorld(t, tc.change)
+			if name == "machine" {
+				// Nothing corrects what a paused one reports.
+				w.setReported(metav1.ConditionTrue)
 			}
 			w.edit(stopped)
-			settle()
-			w.expect("stopped", state{0, true, true})
+			w.reconcile()
+			w.expect("stopped", tc.stopped)
 			w.edit(started)
-			settle()
-			w.expect("started", state{5, false, false})
+			w.reconcile()
+			w.reconcile()
+			w.expect("started", tc.started)
 		})
+	}
+}
+
+// TestCrashingContainer: a container that exits after each start does not keep the Cluster
+// paused, and is not started without end.
+func TestCrashingContainer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.edit(stopped)
+	w.reconcile()
+	w.edit(started)
+	w.engine.OnStart(func(name string) {
+		if name == "worker-1" {
+			must.Succeed(t, w.engine.KillContainer(name, 1, false))
+		}
+	})
+	w.engine.ResetJournal()
+	for range 600 {
+		w.reconcile()
+		w.clock.Step(time.Second)
+	}
+	w.expect("after ten minutes", state{4, false, false})
+	starts := 0
+	for _, name := range w.calls("StartContainer") {
+		if name == "worker-1" {
+			starts++
+		}
+	}
+	if starts < 3 || starts > 12 {
+		t.Errorf("the container was started %d times", starts)
+	}
+}
+
+// sent are the Events so far.
+func (w *world) sent() []string {
+	var sent []string
+	for {
+		select {
+		case event := <-w.recorded:
+			sent = append(sent, event)
+		default:
+			return sent
+		}
+	}
+}
+
+// TestEvents: each end has one Event.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.edit(stopped)
+	w.settle()
+	w.edit(started)
+	w.settle()
+	want := []string{"Normal ClusterStopped 5 of 5 containers are stopped", "Normal ClusterStarted 5 of 5 containers are running"}
+	if diff := gocmp.Diff(want, w.sent()); diff != "" {
+		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 }

@@ -60,7 +60,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope, status metav1.Conditi
 	return nil
 }
 
-// reportEngine reports what an engine answered that was only asked.
+// reportEngine reports an error of a call that only reads.
 func (r *Reconciler) reportEngine(ctx context.Context, s *scope, reason string, cause error) (ctrl.Result, error) {
 	status := metav1.ConditionFalse
 	switch {
@@ -72,7 +72,7 @@ func (r *Reconciler) reportEngine(ctx context.Context, s *scope, reason string, 
 	return ctrl.Result{RequeueAfter: retryInterval}, r.report(ctx, s, status, reason, cause.Error())
 }
 
-// isAbsent reports whether the engine of the cluster did not respond: none did, or another.
+// isAbsent reports whether the engine of the cluster did not respond: none did, or another one.
 func isAbsent(err error) bool {
 	var other *containercluster.OtherEngineError
 	return errors.Is(err, engine.ErrUnavailable) || errors.As(err, &other)

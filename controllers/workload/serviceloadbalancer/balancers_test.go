@@ -153,6 +153,9 @@ func name() string { return builders.Owner().ServiceContainer("web", "uid-web") 
 func TestEnsure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	if got := w.balancers.GetLoadBalancerName(t.Context(), "", web()); got != name() {
+		t.Errorf("load balancer %q, want %q", got, name())
+	}
 	status := w.ensure(web())
 	found := must.Get(w.engine.InspectContainer(t.Context(), name()))(t)
 	if len(status.Ingress) != 1 || status.Ingress[0].IP != found.Networks["capcon"].Addresses[0].String() ||
@@ -312,4 +315,6 @@ func TestClosed(t *testing.T) {
 	if _, err := w.balancers.EnsureLoadBalancer(t.Context(), "", web(), nil); !errors.Is(err, errStopped) {
 		t.Errorf("EnsureLoadBalancer: %v, want errStopped", err)
 	}
+	w.changes.Close()
+	w.balancers.repair() // It ends with the changes.
 }

@@ -49,7 +49,7 @@ const (
 
 // stop the containers and pause the Cluster.
 func (r *Reconciler) stop(ctx context.Context, s *scope) (ctrl.Result, error) {
-	since, err := r.begin(ctx, s.cluster, infrav1.StoppingSinceAnnotation)
+	since, err := r.recordSince(ctx, s.cluster, infrav1.StoppingSinceAnnotation)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -26,7 +26,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"sigs.k8s.io/cluster-api/util/conditions"
@@ -52,7 +51,7 @@ const (
 // start the containers, and unpause the Cluster once its Nodes are Ready: a
 // MachineHealthCheck would remediate one that was not when it was stopped.
 func (r *Reconciler) start(ctx context.Context, s *scope) (ctrl.Result, error) {
-	since, err := r.begin(ctx, s.cluster, infrav1.StartingSinceAnnotation)
+	since, err := r.recordSince(ctx, s.cluster, infrav1.StartingSinceAnnotation)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -61,7 +60,7 @@ func (r *Reconciler) start(ctx context.Context, s *scope) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	if pass.engineError == nil {
-		if err := pass.reportBegin(ctx); err != nil {
+		if err := pass.reportStarting(ctx); err != nil {
 			return ctrl.Result{}, err
 		}
 		pass.startAll(ctx)
@@ -69,7 +68,7 @@ func (r *Reconciler) start(ctx context.Context, s *scope) (ctrl.Result, error) {
 	if pass.engineError != nil {
 		if isAbsent(pass.engineError) && r.Clock.Since(since) > lostTime {
 			// The limit is for containers, which cannot be started without the engine.
-			if _, err := r.beginAgain(ctx, s.cluster, infrav1.StartingSinceAnnotation); err != nil {
+			if _, err := r.recordSinceNow(ctx, s.cluster, infrav1.StartingSinceAnnotation); err != nil {
 				return ctrl.Result{}, err
 			}
 		}
@@ -91,7 +90,7 @@ func (r *Reconciler) conclude(ctx context.Context, pass *startPass) (ctrl.Result
 	late := r.Clock.Since(pass.since) >= startLimit
 	switch {
 	case len(waiting) == 0:
-		// Reported first: the condition is not looked at again without the annotation.
+		// Reported first: without the annotation nothing writes the condition again.
 		if err := r.report(ctx, s, metav1.ConditionFalse, infrav1.StartedReason, message); err != nil {
 			return ctrl.Result{}, err
 		}
@@ -123,72 +122,27 @@ type startPass struct {
 	maintained int
 	// running since when, by name.
 	running map[string]time.Time
-	// missing are the containers that are not found, ended those that do not run.
+	// missing are the containers that do not exist, ended those that do not run.
 	missing, ended []string
 	// isRefused: a container did not start.
 	isRefused bool
 	// isLost: no control plane is left that has the data of the cluster.
 	isLost bool
-	// noAPIServer: the API server of the cluster cannot answer, because what it needs is not
-	// found or kept stopped.
+	// noAPIServer: the API server of the cluster cannot answer, because what it needs does
+	// not exist or is kept stopped.
 	noAPIServer bool
 	// engineError ended the pass.
 	engineError error
 }
 
-// reportBegin ends the report of a stop before anything runs again: the condition never says that
+// reportStarting ends the report of a stop before anything runs again: the condition never says that
 // a cluster is stopped of which containers run.
-func (p *startPass) reportBegin(ctx context.Context) error {
+func (p *startPass) reportStarting(ctx context.Context) error {
 	switch conditions.GetReason(p.scope.containerCluster, infrav1.StoppedCondition) {
 	case infrav1.StartingReason, infrav1.StartedReason, infrav1.StartFailedReason:
 		return nil
 	}
 	return p.report(ctx, p.scope, metav1.ConditionFalse, infrav1.StartingReason, fmt.Sprintf("starting %d containers", len(p.containers)))
-}
-
-// observe the containers and what should have one. It returns errors of the API server only.
-func (p *startPass) observe(ctx context.Context) error {
-	machines, err := p.machines(ctx, p.scope)
-	if err != nil {
-		return err
-	}
-	listed, err := p.Reconciler.containers(ctx, p.scope)
-	if p.engineError = err; p.engineError != nil {
-		return nil //nolint:nilerr // It is part of what is observed.
-	}
-	maintained, found := map[string]bool{}, map[string]bool{}
-	for i := range machines {
-		_, maintained[machines[i].Name] = machines[i].Annotations[infrav1.MaintenanceAnnotation]
-	}
-	hasControlPlane, keepsControlPlane := false, false
-	sorted := tiers(listed)
-	slices.Reverse(sorted)
-	for _, container := range slices.Concat(sorted...) {
-		found[container.Name] = true
-		if maintained[container.Labels[identity.LabelMachine]] {
-			p.maintained++
-			keepsControlPlane = keepsControlPlane || roleOf(container) == identity.RoleControlPlane
-			continue
-		}
-		hasControlPlane = hasControlPlane || roleOf(container) == identity.RoleControlPlane
-		p.containers = append(p.containers, container)
-	}
-	p.findMissing(machines, found)
-	// Before it was initialized, a control plane has no data, and is recreated.
-	p.isLost = !hasControlPlane && !keepsControlPlane && ptr.Deref(p.scope.cluster.Status.Initialization.ControlPlaneInitialized, false) &&
-		slices.ContainsFunc(machines, func(machine infrav1.ContainerMachine) bool {
-			return isControlPlane(machine) && machine.Spec.ProviderID != ""
-		})
-	p.noAPIServer = !hasControlPlane && slices.ContainsFunc(machines, isControlPlane)
-	if name := p.scope.recorded.Owner.LoadBalancerContainer(); p.hadLoadBalancer() && !found[name] {
-		p.missing = append(p.missing, fmt.Sprintf("load balancer %s not found", name))
-		p.noAPIServer = true
-	}
-	return nil
-}
-
-func roleOf(container engine.Container) identity.Role {
-	return identity.Role(container.Labels[identity.LabelRole])
 }
 
 func (p *startPass) progress() string {
