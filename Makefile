@@ -142,6 +142,10 @@ quickstart: ## From nothing to a cluster of one control plane and one worker (RE
 quickstart-down: ## Remove that cluster and its management plane
 	@hack/quickstart-down.sh
 
+.PHONY: run
+run: ## Run the controllers as processes here, with a management plane (KUBECONFIG=FILE: for that cluster)
+	@hack/run.sh $(call given,KUBECONFIG)
+
 ##@ Test
 
 .PHONY: test

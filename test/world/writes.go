@@ -134,7 +134,7 @@ func (c *Calls) Begins() map[string]int {
 }
 
 // Hook sets functions that run before and after the effect of each call; nil
-// for none. They may panic. An error of Before keeps the effect from
+// for none. They may panic. An error of before keeps the effect from
 // happening.
 func (c *Calls) Hook(before, after func(simulated.Call) error) {
 	c.mutex.Lock()
@@ -158,7 +158,7 @@ func (w *Writes) Made() []Write {
 }
 
 // Hook sets functions that run before and after the effect of each write; nil
-// for none. They may panic. An error of Before keeps the effect from
+// for none. They may panic. An error of before keeps the effect from
 // happening.
 func (w *Writes) Hook(before, after func(Write) error) {
 	w.mutex.Lock()
