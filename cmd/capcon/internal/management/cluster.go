@@ -18,6 +18,7 @@ package management
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -70,13 +71,60 @@ func Update(ctx context.Context, c client.Client, namespace string, plan update.
 		return err
 	}
 	if patch != nil {
-		if err := c.Patch(ctx, cluster, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner)); err != nil {
-			return fmt.Errorf("patch Cluster %q: %w", plan.Cluster, err)
+		annotated, err := annotateDeleted(ctx, c, namespace, plan.Deleted)
+		if err == nil {
+			err = c.Patch(ctx, cluster, client.RawPatch(types.JSONPatchType, patch), client.FieldOwner(FieldOwner))
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("patch Cluster %q: %w", plan.Cluster, err), restoreDeleted(ctx, c, annotated, err))
 		}
 	} else if err := c.Get(ctx, client.ObjectKeyFromObject(cluster), cluster); err != nil {
 		return fmt.Errorf("get Cluster %q: %w", plan.Cluster, err)
 	}
 	return adopt(ctx, c, cluster)
+}
+
+// annotateDeleted annotates the Machines that a plan names, so that Cluster API deletes these and no
+// others, and returns those that had no annotation.
+func annotateDeleted(ctx context.Context, c client.Client, namespace string, deletions []update.Deletion) (annotated []*clusterv1.Machine, err error) {
+	for _, deletion := range deletions {
+		if !deletion.IsExact() {
+			continue
+		}
+		for _, named := range deletion.Machines {
+			machine := &clusterv1.Machine{}
+			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: named.Name}, machine); err != nil {
+				return annotated, fmt.Errorf("get Machine %q: %w", named.Name, err)
+			}
+			if _, found := machine.Annotations[clusterv1.DeleteMachineAnnotation]; found {
+				continue
+			}
+			before := machine.DeepCopy()
+			metav1.SetMetaDataAnnotation(&machine.ObjectMeta, clusterv1.DeleteMachineAnnotation, "")
+			if err := c.Patch(ctx, machine, client.MergeFrom(before), client.FieldOwner(FieldOwner)); err != nil {
+				return annotated, fmt.Errorf("annotate Machine %q: %w", named.Name, err)
+			}
+			annotated = append(annotated, machine)
+		}
+	}
+	return annotated, nil
+}
+
+// restoreDeleted removes the annotations again unless the update may have been accepted: the API
+// server did not respond to it.
+func restoreDeleted(ctx context.Context, c client.Client, annotated []*clusterv1.Machine, failed error) error {
+	if status := apierrors.APIStatus(nil); !errors.As(failed, &status) || apierrors.IsTimeout(failed) || apierrors.IsServerTimeout(failed) {
+		return nil
+	}
+	var errs []error
+	for _, machine := range annotated {
+		before := machine.DeepCopy()
+		delete(machine.Annotations, clusterv1.DeleteMachineAnnotation)
+		if err := c.Patch(ctx, machine, client.MergeFrom(before), client.FieldOwner(FieldOwner)); client.IgnoreNotFound(err) != nil {
+			errs = append(errs, fmt.Errorf("remove annotation %s of Machine %q: %w", clusterv1.DeleteMachineAnnotation, machine.Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // adopt lets the objects of the Pod network go with the Cluster. Cluster API does this for

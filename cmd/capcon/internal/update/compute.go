@@ -20,11 +20,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
@@ -83,6 +86,8 @@ type computation struct {
 	edits []edit
 	// growth is how many nodes more there are after the changes.
 	growth int32
+	// shrunk are the owners that are scaled down.
+	shrunk []scaled
 	// replaced has the fields that are the reason for the replacement of each Machine.
 	replaced map[Machine][]string
 }
@@ -110,6 +115,9 @@ func Compute(present Present, request input.Request, chosen Chosen) (Plan, error
 		c.plan.Changes = append(c.plan.Changes, Change{
 			Object: object, Field: "metadata.ownerReferences", New: text("Cluster " + present.Cluster.Name),
 		})
+	}
+	for _, owner := range c.shrunk {
+		c.plan.Deleted = append(c.plan.Deleted, c.deletion(owner))
 	}
 	c.plan.Replaced = merged(c.replaced)
 	c.plan.NeedsConsent = len(c.plan.Deleted) > 0
@@ -198,9 +206,9 @@ func (c *computation) version() {
 
 // counts of control planes and workers.
 func (c *computation) counts() {
-	if wanted := c.request.ControlPlanes; wanted != nil {
+	if desired := c.request.ControlPlanes; desired != nil {
 		c.scale(scaled{
-			owner: c.controlPlane(), present: c.topology.ControlPlane.Replicas, wanted: int32(*wanted), //nolint:gosec // validated to be small
+			owner: c.controlPlane(), present: c.topology.ControlPlane.Replicas, desired: int32(*desired), //nolint:gosec // validated to be small
 			field: "spec.topology.controlPlane.replicas", path: "/spec/topology/controlPlane/replicas",
 		})
 	}
@@ -222,26 +230,26 @@ func (c *computation) counts() {
 	}
 }
 
-func (c *computation) workers(wanted int32) {
+func (c *computation) workers(desired int32) {
 	deployments := c.topology.Workers.MachineDeployments
 	if len(deployments) != 1 {
 		var names string
 		for i := range deployments {
 			names += map[bool]string{false: ", ", true: " "}[i == 0] + deployments[i].Name
 		}
-		if len(deployments) > 1 || wanted != 0 {
-			c.refuse("--workers", strconv.Itoa(int(wanted)), fmt.Sprintf("the topology has %d MachineDeployments%s", len(deployments), names),
+		if len(deployments) > 1 || desired != 0 {
+			c.refuse("--workers", strconv.Itoa(int(desired)), fmt.Sprintf("the topology has %d MachineDeployments%s", len(deployments), names),
 				fmt.Sprintf("set replicas below spec.topology.workers with kubectl edit cluster %s%s", c.Cluster.Name, kubectl))
 		}
 		return
 	}
 	c.scale(scaled{
-		owner: c.deployment(&deployments[0]), present: deployments[0].Replicas, wanted: wanted,
+		owner: c.deployment(&deployments[0]), present: deployments[0].Replicas, desired: desired,
 		field: fmt.Sprintf("spec.topology.workers.machineDeployments[%s].replicas", deployments[0].Name),
 		path:  "/spec/topology/workers/machineDeployments/0/replicas",
 	})
 	takesPods := string(c.variable(objects.SchedulingVariable)) == "true" || !c.takes(objects.SchedulingVariable, "")
-	if wanted == 0 && len(c.topology.Workers.MachinePools) == 0 && !takesPods {
+	if desired == 0 && len(c.topology.Workers.MachinePools) == 0 && !takesPods {
 		c.plan.Warnings = append(c.plan.Warnings, "no worker is left, and control planes take no Pods: Pods stay Pending until there is a worker")
 	}
 }
@@ -250,7 +258,7 @@ func (c *computation) workers(wanted int32) {
 type scaled struct {
 	owner       role
 	present     *int32
-	wanted      int32
+	desired     int32
 	field, path string
 }
 
@@ -259,15 +267,46 @@ func (c *computation) scale(s scaled) {
 	if s.present != nil {
 		old = number(*s.present)
 	}
-	if s.present != nil && *s.present == s.wanted {
+	if s.present != nil && *s.present == s.desired {
 		return
 	}
-	c.change(s.field, s.path, old, number(s.wanted))
-	c.growth += s.wanted - ptr.Deref(s.present, 1)
-	ended := len(s.owner.machines) - int(s.wanted)
-	if ended > 0 && (s.present == nil || s.wanted < *s.present) {
-		c.plan.Deleted = append(c.plan.Deleted, Deletion{Owner: s.owner.name, Count: ended, Machines: s.owner.machines})
+	c.change(s.field, s.path, old, number(s.desired))
+	c.growth += s.desired - ptr.Deref(s.present, 1)
+	if len(s.owner.machines) > int(s.desired) && (s.present == nil || s.desired < *s.present) {
+		c.shrunk = append(c.shrunk, s)
 	}
+}
+
+// deletion of Machines of an owner that is scaled down. Cluster API deletes those first that are
+// annotated for it, so that a plan can choose the others. It chooses itself where all Machines
+// are replaced anyway, where a rollout is under way, and among annotated ones.
+func (c *computation) deletion(s scaled) Deletion {
+	deletion := Deletion{Owner: s.owner.name, Count: len(s.owner.machines) - int(s.desired)}
+	machineSets := sets.New[string]()
+	isReplaced := false
+	var annotated, others []*clusterv1.Machine
+	for _, machine := range s.owner.machines {
+		machineSets.Insert(machine.Labels[clusterv1.MachineSetNameLabel])
+		isReplaced = isReplaced || c.replaced[machineOf(machine)] != nil
+		if _, found := machine.Annotations[clusterv1.DeleteMachineAnnotation]; found {
+			annotated = append(annotated, machine)
+		} else {
+			others = append(others, machine)
+		}
+	}
+	if isReplaced || machineSets.Len() > 1 {
+		deletion.Machines = machinesOf(s.owner.machines)
+		return deletion
+	}
+	deletion.Machines = machinesOf(annotated)
+	isReady := func(machine *clusterv1.Machine) int {
+		return map[bool]int{true: 1}[conditions.IsTrue(machine, clusterv1.MachineNodeReadyCondition)]
+	}
+	slices.SortStableFunc(others, func(a, b *clusterv1.Machine) int {
+		return cmp.Or(cmp.Compare(isReady(a), isReady(b)), b.CreationTimestamp.Compare(a.CreationTimestamp.Time))
+	})
+	deletion.candidates = machinesOf(others)
+	return deletion
 }
 
 // nodes of the topology as it is.

@@ -78,11 +78,17 @@ type Replacement struct {
 type Deletion struct {
 	// Owner that is scaled down.
 	Owner string `json:"owner"`
-	// Count of Machines that are deleted; Cluster API chooses which.
+	// Count of Machines that are deleted.
 	Count int `json:"count"`
-	// Machines of the owner.
+	// Machines that are deleted. If there are more than Count, Cluster API chooses among them.
 	Machines []Machine `json:"machines"`
+
+	// candidates for the rest of Count, in the order of their deletion where no volume is lost.
+	candidates []Machine
 }
+
+// IsExact reports whether the Machines are known. They have to be annotated for their deletion.
+func (d Deletion) IsExact() bool { return len(d.Machines) == d.Count }
 
 // Volume is a PersistentVolume that is lost.
 type Volume struct {
@@ -126,7 +132,7 @@ func (p Plan) Same(other Plan) bool {
 	return reflect.DeepEqual(p, other)
 }
 
-// Machines that are replaced, or of which some are deleted, by the names of their Nodes.
+// Machines that are replaced, or that are or may be deleted, by the names of their Nodes.
 func (p Plan) machinesByNode() map[string]string {
 	byNode := map[string]string{}
 	for _, replaced := range p.Replaced {
@@ -183,7 +189,13 @@ func (p Plan) String() string {
 		add("replace", "Machine %s (%s)", replaced.Name, strings.Join(replaced.Fields, ", "))
 	}
 	for _, deleted := range p.Deleted {
-		add("delete", "%d of the Machines %s of %s", deleted.Count, strings.Join(names(deleted.Machines), ", "), deleted.Owner)
+		if !deleted.IsExact() {
+			add("delete", "%d of the Machines %s of %s", deleted.Count, strings.Join(names(deleted.Machines), ", "), deleted.Owner)
+			continue
+		}
+		for _, machine := range deleted.Machines {
+			add("delete", "Machine %s of %s", machine.Name, deleted.Owner)
+		}
 	}
 	for _, volume := range p.Volumes {
 		add("lose", "%s", volume)

@@ -37,7 +37,7 @@ type role struct {
 	name string
 	// overrides of the topology's variables.
 	overrides []clusterv1.ClusterVariable
-	machines  []Machine
+	machines  []*clusterv1.Machine
 }
 
 func (c *computation) controlPlane() role {
@@ -73,15 +73,27 @@ func (c *computation) roles() []role {
 }
 
 // machines that are not being deleted already.
-func (c *computation) machines(ofRole func(*clusterv1.Machine) bool) []Machine {
-	var found []Machine
+func (c *computation) machines(ofRole func(*clusterv1.Machine) bool) []*clusterv1.Machine {
+	var found []*clusterv1.Machine
 	for i := range c.Machines {
 		if machine := &c.Machines[i]; machine.DeletionTimestamp.IsZero() && ofRole(machine) {
-			found = append(found, Machine{Name: machine.Name, Node: machine.Status.NodeRef.Name})
+			found = append(found, machine)
 		}
 	}
-	slices.SortFunc(found, func(a, b Machine) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(found, func(a, b *clusterv1.Machine) int { return cmp.Compare(a.Name, b.Name) })
 	return found
+}
+
+func machineOf(machine *clusterv1.Machine) Machine {
+	return Machine{Name: machine.Name, Node: machine.Status.NodeRef.Name}
+}
+
+func machinesOf(objects []*clusterv1.Machine) []Machine {
+	var machines []Machine
+	for _, object := range objects {
+		machines = append(machines, machineOf(object))
+	}
+	return machines
 }
 
 // replaceMachines because of a field, those of roles that have their own value of its
@@ -92,7 +104,7 @@ func (c *computation) replaceMachines(field, variable string) {
 			c.plan.Warnings = append(c.plan.Warnings, fmt.Sprintf("the %s overrides the variable %s and keeps its own", role.name, variable))
 			continue
 		}
-		for _, machine := range role.machines {
+		for _, machine := range machinesOf(role.machines) {
 			if !slices.Contains(c.replaced[machine], field) {
 				c.replaced[machine] = append(c.replaced[machine], field)
 			}

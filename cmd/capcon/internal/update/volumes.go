@@ -26,9 +26,16 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// WithVolumes adds the PersistentVolumes that are lost with the Machines of the plan: those
-// that no other Node can use, and directories of a host that no Node is named for.
+// WithVolumes chooses the Machines that are deleted, those without PersistentVolumes first, and
+// adds the PersistentVolumes that are lost with the Machines of the plan: those that no other Node
+// can use, and directories of a host that no Node is named for.
 func (p Plan) WithVolumes(volumes []corev1.PersistentVolume, nodes []corev1.Node) Plan {
+	p = p.chooseDeleted(func(machine Machine) bool {
+		return slices.ContainsFunc(volumes, func(volume corev1.PersistentVolume) bool {
+			on, isLost := lostWith(&volume, map[string]string{machine.Node: machine.Name}, nodes)
+			return isLost && on != ""
+		})
+	})
 	machines := p.machinesByNode()
 	p.Volumes = nil
 	for i := range volumes {
@@ -87,6 +94,28 @@ func WithoutNode(volumes []corev1.PersistentVolume, nodes []corev1.Node) []Volum
 // may be some.
 func (p Plan) WithUnknownVolumes(reason string) Plan {
 	p.VolumesUnknown, p.NeedsConsent = reason, true
+	return p.chooseDeleted(func(Machine) bool { return false })
+}
+
+// chooseDeleted completes each Deletion with its candidates, those with volumes last.
+func (p Plan) chooseDeleted(hasVolumes func(Machine) bool) Plan {
+	p.Deleted = slices.Clone(p.Deleted)
+	for i := range p.Deleted {
+		deletion := &p.Deleted[i]
+		var empty, full []Machine
+		for _, machine := range deletion.candidates {
+			if hasVolumes(machine) {
+				full = append(full, machine)
+			} else {
+				empty = append(empty, machine)
+			}
+		}
+		if missing := deletion.Count - len(deletion.Machines); missing > 0 {
+			deletion.Machines = slices.Concat(deletion.Machines, slices.Concat(empty, full)[:missing])
+		}
+		deletion.candidates = nil
+		slices.SortFunc(deletion.Machines, func(a, b Machine) int { return cmp.Compare(a.Name, b.Name) })
+	}
 	return p
 }
 

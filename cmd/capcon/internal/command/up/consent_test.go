@@ -35,10 +35,10 @@ func TestUpAsksBeforeItDestroys(t *testing.T) {
 		code, writes int
 		words        []string
 	}{
-		"deletes":            {"A Machine is deleted.", []string{"--workers", "2"}, "", false, 3, 0, []string{"delete  1 of the Machines", "--yes"}},
+		"deletes":            {"A Machine is deleted.", []string{"--workers", "2"}, "", false, 3, 0, []string{"delete  Machine demo-worker-1 of MachineDeployment worker", "--yes"}},
 		"replaces a volume":  {"Its data is lost.", []string{"--memory", "3Gi"}, "", false, 3, 0, []string{"lose    PersistentVolume pv (claim default/data) on Machine demo-worker-0"}},
-		"--yes":              {"The user agrees.", []string{"--workers", "2", "--yes"}, "", false, 0, 1, []string{"delete  1 of"}},
-		"yes on a terminal":  {"The user agrees.", []string{"--workers", "2"}, "y\n", false, 0, 1, []string{"Continue? [y/N]"}},
+		"--yes":              {"The user agrees.", []string{"--workers", "2", "--yes"}, "", false, 0, 2, []string{"delete  Machine demo-worker-1"}},
+		"yes on a terminal":  {"The user agrees.", []string{"--workers", "2"}, "y\n", false, 0, 2, []string{"Continue? [y/N]"}},
 		"no on a terminal":   {"The user does not.", []string{"--workers", "2"}, "n\n", false, 3, 0, []string{"nothing was changed"}},
 		"just enter":         {"The user does not.", []string{"--memory", "3Gi"}, "\n", false, 3, 0, nil},
 		"does not know":      {"There may be volumes.", []string{"--cpus", "1"}, "", true, 3, 0, []string{"lose    PersistentVolumes on these Machines, if there are any"}},

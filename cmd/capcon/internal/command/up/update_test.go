@@ -125,8 +125,9 @@ func meanwhile(w *commandtest.World, act func(cluster *clusterv1.Cluster)) {
 	done := false
 	w.Client = interceptor.NewClient(w.Client, interceptor.Funcs{
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
-			if cluster := w.Cluster(); !done {
+			if _, isCluster := o.(*clusterv1.Cluster); isCluster && !done {
 				done = true
+				cluster := w.Cluster()
 				act(cluster)
 				must.Succeed(w.T, c.Update(ctx, cluster))
 			}
@@ -170,8 +171,68 @@ func TestUpRefusesAnOutdatedPlan(t *testing.T) {
 			if got := *w.Cluster().Spec.Topology.Workers.MachineDeployments[0].Replicas; code != tc.code || got != tc.want {
 				t.Errorf("%s Ended with %d and %d workers, want %d and %d:\n%s%s", tc.reason, code, got, tc.code, tc.want, out, errs)
 			}
+			var deleted []string
+			if tc.want == 2 {
+				deleted = []string{"demo-worker-1"}
+			}
+			if diff := cmp.Diff(deleted, annotated(w)); diff != "" {
+				t.Errorf("%s Machines to be deleted (-want +got):\n%s", tc.reason, diff)
+			}
 			if tc.code == 1 {
 				commandtest.Contains(t, errs, "changed meanwhile", "run the command again")
+			}
+		})
+	}
+}
+
+// annotated are the Machines that Cluster API deletes first.
+func annotated(w *commandtest.World) []string {
+	machines := &clusterv1.MachineList{}
+	must.Succeed(w.T, w.Client.List(w.T.Context(), machines))
+	var names []string
+	for _, machine := range machines.Items {
+		if _, found := machine.Annotations[clusterv1.DeleteMachineAnnotation]; found {
+			names = append(names, machine.Name)
+		}
+	}
+	return names
+}
+
+// A scale-down deletes Machines that no data is lost with, as long as there are such.
+func TestUpDeletesTheMachinesOfItsPlan(t *testing.T) {
+	t.Parallel()
+	const lost = "lose    PersistentVolume pv (claim default/data) on Machine demo-worker-0"
+	cases := map[string]struct {
+		reason, workers string
+		act             func(w *commandtest.World)
+		want            []string
+		lost            bool
+	}{
+		"one": {"It is one without a volume.", "2", nil, []string{"demo-worker-1"}, false},
+		"two": {"They are those without volumes.", "1", nil, []string{"demo-worker-1", "demo-worker-2"}, false},
+		"all": {"The volume is lost.", "0", nil, []string{"demo-worker-0", "demo-worker-1", "demo-worker-2"}, true},
+		"user": {"The user chose it.", "2", func(w *commandtest.World) {
+			commandtest.Update(w, "demo-worker-0", &clusterv1.Machine{}, func(machine *clusterv1.Machine) {
+				metav1.SetMetaDataAnnotation(&machine.ObjectMeta, clusterv1.DeleteMachineAnnotation, "")
+			})
+		}, []string{"demo-worker-0"}, true},
+		"not ready": {"It is of no use.", "2", func(w *commandtest.World) {
+			commandtest.Update(w, "demo-worker-2", &clusterv1.Machine{}, func(machine *clusterv1.Machine) { machine.Status.Conditions = nil })
+		}, []string{"demo-worker-2"}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := commandtest.WithVolume(t)
+			if tc.act != nil {
+				tc.act(w)
+			}
+			_, out, _ := w.RunUntilItWaits("up", "demo", "--workers", tc.workers, "--yes")
+			if diff := cmp.Diff(tc.want, annotated(w)); diff != "" || strings.Contains(out, lost) != tc.lost || strings.Count(out, "delete ") != len(tc.want) {
+				t.Errorf("%s Machines to be deleted (-want +got):\n%s\n%s", tc.reason, diff, out)
+			}
+			for _, machine := range tc.want {
+				commandtest.Contains(t, out, "delete  Machine "+machine+" of MachineDeployment worker")
 			}
 		})
 	}
