@@ -21,14 +21,14 @@ import (
 	"fmt"
 )
 
-// The kinds of error that callers decide on, to be asked for with errors.Is.
+// The kinds of error that callers decide on, to be checked with errors.Is.
 // An error that is none of them is unexpected and worth a retry.
 var (
 	// ErrNotFound: the thing named does not exist.
 	ErrNotFound = errors.New("not found")
 	// ErrConflict: the state of the world forbids the call; see ConflictError.
 	ErrConflict = errors.New("conflict")
-	// ErrUnavailable: the engine, or the registry asked by it, cannot be
+	// ErrUnavailable: the engine, or the registry that it contacts, cannot be
 	// reached. Trying again later is the remedy.
 	ErrUnavailable = errors.New("unavailable")
 	// ErrInvalid: the engine refuses the value and will refuse it again.
@@ -52,7 +52,7 @@ const (
 	ResourceSubnet   Resource = "subnet"
 )
 
-// ConflictError says that something the caller asked for is taken. It matches
+// ConflictError says that something that the caller requested is taken. It matches
 // ErrConflict.
 type ConflictError struct {
 	// Resource is what is taken.

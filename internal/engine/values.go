@@ -206,11 +206,11 @@ type Container struct {
 	// CreatedAt, StartedAt and FinishedAt are zero where it has not come to
 	// that. CreatedAt is listed.
 	CreatedAt, StartedAt, FinishedAt time.Time
-	// Incomplete says that the engine began to start it for the first time and
+	// Incomplete says that the engine started to start it for the first time and
 	// did not finish: its volumes may lack content of the image. Docker fills
 	// volumes within CreateContainer, Podman within the first start.
 	Incomplete bool
-	// Networks by name. Of listed running containers the names alone: an
+	// Networks by name. For listed running containers, only the names are set: an
 	// engine may have to look at each container for its addresses.
 	Networks map[string]Endpoint
 	// Ports as published now, with the host ports the engine chose.
@@ -245,7 +245,7 @@ type Output struct {
 	Stdout, Stderr []byte
 }
 
-// LogRequest says how much of a container's log is wanted.
+// LogRequest says how much of a container's log to read.
 type LogRequest struct {
 	// Tail is how many lines of what was printed before; 0 = all.
 	Tail int

@@ -161,44 +161,44 @@ func TestPortClaim(t *testing.T) {
 	cause := errors.New("listen 127.0.0.1:6443: in use")
 	holder := engine.Container{ID: "other", Name: "holder", Ports: []engine.PortBinding{{HostAddress: local, HostPort: 6443}}}
 	cases := map[string]struct {
-		reason string
-		wanted engine.PortBinding
-		holder engine.Container
-		says   bool
-		want   string
+		reason    string
+		requested engine.PortBinding
+		holder    engine.Container
+		says      bool
+		want      string
 	}{
 		"same address": {
-			reason: "another container is named",
-			wanted: engine.PortBinding{HostAddress: local, HostPort: 6443},
-			holder: holder,
-			want:   `host port 6443 is in use by container "holder": ` + cause.Error(),
+			reason:    "another container is named",
+			requested: engine.PortBinding{HostAddress: local, HostPort: 6443},
+			holder:    holder,
+			want:      `host port 6443 is in use by container "holder": ` + cause.Error(),
 		},
 		"all addresses": {
-			reason: "all addresses include the one that is taken",
-			wanted: engine.PortBinding{HostPort: 6443},
-			holder: holder,
-			want:   `host port 6443 is in use by container "holder": ` + cause.Error(),
+			reason:    "all addresses include the one that is taken",
+			requested: engine.PortBinding{HostPort: 6443},
+			holder:    holder,
+			want:      `host port 6443 is in use by container "holder": ` + cause.Error(),
 		},
 		"another address": {
-			reason: "both can be listened on",
-			wanted: engine.PortBinding{HostAddress: other, HostPort: 6443},
-			holder: holder,
+			reason:    "both can be listened on",
+			requested: engine.PortBinding{HostAddress: other, HostPort: 6443},
+			holder:    holder,
 		},
 		"itself": {
-			reason: "a container does not keep itself from starting",
-			wanted: engine.PortBinding{HostPort: 6443},
-			holder: engine.Container{ID: "own", Ports: []engine.PortBinding{{HostPort: 6443}}},
+			reason:    "a container does not keep itself from starting",
+			requested: engine.PortBinding{HostPort: 6443},
+			holder:    engine.Container{ID: "own", Ports: []engine.PortBinding{{HostPort: 6443}}},
 		},
 		"a process of the host": {
-			reason: "only the error's text shows it",
-			wanted: engine.PortBinding{HostPort: 6443},
-			says:   true,
-			want:   "host port 6443 is in use: " + cause.Error(),
+			reason:    "only the error's text shows it",
+			requested: engine.PortBinding{HostPort: 6443},
+			says:      true,
+			want:      "host port 6443 is in use: " + cause.Error(),
 		},
 	}
 	for name, c := range cases {
 		claim := adapter.PortClaim{
-			ID: "own", Ports: []engine.PortBinding{c.wanted}, Cause: cause,
+			ID: "own", Ports: []engine.PortBinding{c.requested}, Cause: cause,
 			Says: func(cause error, port uint16) bool { return c.says && adapter.NamesPort(cause.Error(), port) },
 		}
 		err := claim.Conflict([]engine.Container{c.holder})

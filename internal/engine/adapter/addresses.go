@@ -47,23 +47,23 @@ func Join(addresses []netip.Addr, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// CheckAttachment wants the network there, with subnets for the addresses. Engines
+// CheckAttachment checks that the network exists, and has subnets for the addresses. Engines
 // notice only when the container starts.
 func CheckAttachment(ctx context.Context, networks engine.Networks, attachment engine.Attachment) error {
 	if attachment.Network == "" {
 		return nil
 	}
-	found, err := networks.InspectNetwork(ctx, attachment.Network)
+	existing, err := networks.InspectNetwork(ctx, attachment.Network)
 	if err != nil {
 		return err
 	}
-	return Permits(found.Subnets, attachment.Addresses)
+	return Permits(existing.Subnets, attachment.Addresses)
 }
 
 // Permits reports whether the addresses lie in the network's subnets. Engines say so
 // only when the container starts, and Docker before version 25 as an internal error.
-func Permits(subnets []engine.Subnet, wanted []netip.Addr) error {
-	for _, address := range wanted {
+func Permits(subnets []engine.Subnet, desired []netip.Addr) error {
+	for _, address := range desired {
 		if !slices.ContainsFunc(subnets, func(s engine.Subnet) bool { return s.Prefix.Contains(address) }) {
 			return engine.WithKind(fmt.Errorf("address %s is in no subnet of the network", address), engine.ErrInvalid)
 		}

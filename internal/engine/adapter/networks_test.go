@@ -105,7 +105,7 @@ func TestCreateNetwork(t *testing.T) {
 			created: [][]netip.Prefix{{ipv4}, {ipv4}},
 		},
 		"not chosen": {
-			reason:   "the engine is asked again",
+			reason:   "another attempt follows",
 			chosen:   []engine.Subnet{{Prefix: ipv4}},
 			failures: 2,
 			errs:     []error{nil},

@@ -45,7 +45,7 @@ func Distinct(ports []engine.PortBinding) []engine.PortBinding {
 	return slices.Compact(ports)
 }
 
-// PortClaim is what a container that did not start wanted of the host.
+// PortClaim is what a container that did not start requested of the host.
 type PortClaim struct {
 	// ID of the container.
 	ID    string
@@ -92,10 +92,10 @@ func Says(text string, phrases ...string) bool {
 // NamesPort reports whether a text names a port, as ":6443" does.
 func NamesPort(text string, port uint16) bool {
 	number := ":" + strconv.Itoa(int(port))
-	_, rest, found := strings.Cut(text, number)
-	for found && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
+	_, rest, ok := strings.Cut(text, number)
+	for ok && rest != "" && rest[0] >= '0' && rest[0] <= '9' {
 		// The beginning of a longer number.
-		_, rest, found = strings.Cut(rest, number)
+		_, rest, ok = strings.Cut(rest, number)
 	}
-	return found
+	return ok
 }

@@ -47,7 +47,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/podman"
 )
 
-// The engines that can be asked for.
+// The engines that can be requested.
 const (
 	// Auto takes a Docker that answers, or else a Podman.
 	Auto = "auto"
@@ -57,7 +57,7 @@ const (
 	Podman = "podman"
 )
 
-// kind of engine that can be asked for by its name.
+// kind of engine that can be requested by its name.
 type kind struct {
 	name   string
 	traits engine.Traits
@@ -75,7 +75,7 @@ func kinds() []kind {
 	}
 }
 
-// Names lists the engines that can be asked for, for a flag's help.
+// Names lists the engines that can be requested, for a flag's help.
 func Names() []string { return names(kinds()) }
 
 func names(of []kind) []string {
@@ -176,17 +176,17 @@ type candidate interface {
 // reached: an *Error.
 func Connect(ctx context.Context, options Options) (engine.Engine, error) {
 	options = options.withDefaults()
-	wanted, err := options.wanted()
+	selected, err := options.selected()
 	if err != nil {
 		return nil, err
 	}
 	var failed Error
-	for _, one := range wanted {
-		found, err := one.candidates(options)
+	for _, one := range selected {
+		candidates, err := one.candidates(options)
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range found {
+		for _, one := range candidates {
 			eng, err := one.open(ctx, options.Timeout)
 			if err == nil {
 				return &chosen{Engine: eng, kinds: options.kinds, by: one.by(), passedOver: endpoints(failed.Attempts)}, nil
@@ -214,21 +214,21 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// wanted are the kinds to look for, in order: the one that is asked for, those of which
+// selected are the kinds to look for, in order: the one that is requested, those of which
 // a variable names an endpoint, or all.
-func (o Options) wanted() ([]kind, error) {
-	var asked, named []kind
+func (o Options) selected() ([]kind, error) {
+	var requested, named []kind
 	for _, one := range o.kinds {
 		if one.name == o.Engine {
-			asked = append(asked, one)
+			requested = append(requested, one)
 		}
 		if slices.ContainsFunc(one.variables, func(variable string) bool { return o.Getenv(variable) != "" }) {
 			named = append(named, one)
 		}
 	}
 	switch {
-	case len(asked) > 0:
-		return asked, nil
+	case len(requested) > 0:
+		return requested, nil
 	case o.Engine != "" && o.Engine != Auto:
 		return nil, engine.WithKind(fmt.Errorf("unknown engine %q; use one of %s", o.Engine, strings.Join(names(o.kinds), ", ")), engine.ErrInvalid)
 	case len(named) > 0:

@@ -170,7 +170,7 @@ func fromEnvironment(host string, getenv func(string) string) (*dockerEndpoint, 
 		return out, engine.WithKind(fmt.Errorf("%s is %s, which has no ca.pem", envCertPath, directory), engine.ErrInvalid)
 	}
 	if tls == nil {
-		// Without any file TLS is still what was asked for, with the host's
+		// Without any file TLS is still requested, with the host's
 		// authorities.
 		tls = &dockercontext.TLSData{}
 	}

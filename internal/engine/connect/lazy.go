@@ -35,11 +35,11 @@ import (
 // engine.ErrInvalid.
 func Lazy(options Options) (engine.Engine, error) {
 	options = options.withDefaults()
-	wanted, err := options.wanted()
+	selected, err := options.selected()
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range wanted {
+	for _, one := range selected {
 		if _, err := one.candidates(options); err != nil {
 			return nil, err
 		}

@@ -67,12 +67,12 @@ func connectionsOf(configHome func() (string, error)) ([]Connection, error) {
 	if err != nil {
 		return fail(err)
 	}
-	found, err := configuration.GetAllConnections()
+	connections, err := configuration.GetAllConnections()
 	if err != nil {
 		return fail(err)
 	}
-	out := make([]Connection, 0, len(found))
-	for _, one := range found {
+	out := make([]Connection, 0, len(connections))
+	for _, one := range connections {
 		out = append(out, Connection{Name: one.Name, Default: one.Default, Options: podman.Options{
 			URI: one.URI, Identity: one.Identity, Machine: one.IsMachine,
 			TLSCertFile: one.TLSCert, TLSKeyFile: one.TLSKey, TLSCAFile: one.TLSCA,

@@ -64,7 +64,7 @@ func TestChoice(t *testing.T) {
 			version: "5.0.0", chosenBy: "default socket of Podman; no engine found at unix:///absent/docker.sock",
 		},
 		"podman, both answer": {
-			reason:  "the engine that is asked for is taken",
+			reason:  "the requested engine is taken",
 			engine:  connect.Podman,
 			version: "5.0.0", chosenBy: "default socket of Podman",
 		},
@@ -116,7 +116,7 @@ func TestChoice(t *testing.T) {
 			version: "5.0.0", chosenBy: "default socket of Docker, which Podman serves",
 		},
 		"Podman serves DOCKER_HOST": {
-			reason: "also where Docker is asked for", engine: connect.Docker,
+			reason: "also where Docker is requested", engine: connect.Docker,
 			variables: map[string]string{"DOCKER_HOST": byHost},
 			version:   "5.1.0", chosenBy: "DOCKER_HOST, which Podman serves",
 		},

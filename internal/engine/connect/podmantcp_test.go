@@ -60,7 +60,7 @@ func TestPodmanOverTCP(t *testing.T) {
 		want    error
 	}{
 		"plain": {
-			"TLS is not asked for", podman.Options{URI: tcp(plain)}, nil,
+			"TLS is not requested", podman.Options{URI: tcp(plain)}, nil,
 		},
 		"TLS": {
 			"the connection's authority has signed the server's certificate",

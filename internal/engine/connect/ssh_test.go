@@ -172,10 +172,10 @@ func TestPodmanOverSSH(t *testing.T) {
 		want    error
 		text    string
 	}{
-		"the host key of a machine is not asked for": {"", podman.Options{URI: uri, Identity: mine, Machine: true}, nil, "<nil>"},
-		"a key is not let in":                        {known(server.host), podman.Options{URI: uri, Identity: other}, engine.ErrUnavailable, ""},
-		"a key is absent":                            {known(server.host), podman.Options{URI: uri, Identity: "/absent/key"}, engine.ErrUnavailable, "/absent/key"},
-		"a host has another key than the known one":  {known(user.PublicKey()), podman.Options{URI: uri, Identity: mine}, engine.ErrUnavailable, ""},
+		"the host key of a machine is not checked":  {"", podman.Options{URI: uri, Identity: mine, Machine: true}, nil, "<nil>"},
+		"a key is not let in":                       {known(server.host), podman.Options{URI: uri, Identity: other}, engine.ErrUnavailable, ""},
+		"a key is absent":                           {known(server.host), podman.Options{URI: uri, Identity: "/absent/key"}, engine.ErrUnavailable, "/absent/key"},
+		"a host has another key than the known one": {known(user.PublicKey()), podman.Options{URI: uri, Identity: mine}, engine.ErrUnavailable, ""},
 	} {
 		eng, err := connected(c.hosts, c.options)
 		if !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.text) {

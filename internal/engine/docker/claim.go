@@ -135,12 +135,12 @@ type tidying struct {
 // creating a network of the name, and returns the claims that are alive. Where
 // none is, no caller is left that would remove a temporary network.
 func (e *Engine) tidyClaims(ctx context.Context, name string, how tidying) ([]string, error) {
-	found, err := e.client.VolumeList(ctx, client.VolumeListOptions{Filters: claimFilter(name)})
+	answer, err := e.client.VolumeList(ctx, client.VolumeListOptions{Filters: claimFilter(name)})
 	if err != nil {
 		return nil, fmt.Errorf("list reservations of name: %w", typed(err))
 	}
 	var alive []string
-	for _, v := range found.Items {
+	for _, v := range answer.Items {
 		switch {
 		case v.Name == how.except:
 		case how.now.Sub(parseTime(v.CreatedAt)) < claimLifetime:

@@ -37,7 +37,7 @@ func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse
 	if !errdefs.IsPermissionDenied(cause) || raw.NetworkSettings == nil {
 		return nil
 	}
-	var wanted []netip.Addr
+	var desired []netip.Addr
 	for name, at := range raw.NetworkSettings.Networks {
 		if at == nil || at.IPAMConfig == nil {
 			continue
@@ -47,12 +47,12 @@ func (e *Engine) takenAddress(ctx context.Context, raw container.InspectResponse
 			conflict.Err = cause
 			return conflict
 		}
-		wanted = append(wanted, static...)
+		desired = append(desired, static...)
 	}
-	if len(wanted) == 0 {
+	if len(desired) == 0 {
 		return nil
 	}
-	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: adapter.Join(wanted, ", "), Err: cause}
+	return &engine.ConflictError{Resource: engine.ResourceAddress, Value: adapter.Join(desired, ", "), Err: cause}
 }
 
 // takenIPv6 looks for holders of a container's static IPv6 addresses before it is
@@ -81,15 +81,15 @@ func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Ad
 	if len(static) == 0 {
 		return nil
 	}
-	found, err := e.network(ctx, name)
+	answer, err := e.network(ctx, name)
 	if err != nil {
 		return nil //nolint:nilerr // It is not seen, see above.
 	}
 	for _, address := range static {
-		if slices.ContainsFunc(subnets(found.IPAM), func(s engine.Subnet) bool { return s.Gateway == address }) {
+		if slices.ContainsFunc(subnets(answer.IPAM), func(s engine.Subnet) bool { return s.Gateway == address }) {
 			return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String()}
 		}
-		for _, other := range found.Containers {
+		for _, other := range answer.Containers {
 			if slices.Contains(valid(other.IPv4Address.Addr(), other.IPv6Address.Addr()), address) {
 				return &engine.ConflictError{Resource: engine.ResourceAddress, Value: address.String(), Holder: other.Name}
 			}
@@ -102,19 +102,19 @@ func (e *Engine) heldAddress(ctx context.Context, name string, static []netip.Ad
 // or nil: by another container, which is observed, or by a process of the
 // engine's host.
 func (e *Engine) takenPort(ctx context.Context, raw container.InspectResponse, cause error) (error, error) {
-	wanted := pinnedPorts(raw)
-	if len(wanted) == 0 || errdefs.IsNotFound(cause) || errdefs.IsInvalidArgument(cause) {
+	desired := pinnedPorts(raw)
+	if len(desired) == 0 || errdefs.IsNotFound(cause) || errdefs.IsInvalidArgument(cause) {
 		return nil, nil
 	}
-	found, err := e.list(ctx, nil)
+	answer, err := e.list(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find container that publishes the host port: %w", err)
 	}
-	others := make([]engine.Container, 0, len(found))
-	for _, one := range found {
+	others := make([]engine.Container, 0, len(answer))
+	for _, one := range answer {
 		others = append(others, engine.Container{ID: one.ID, Name: ownName(one.Names), Ports: listedPorts(one)})
 	}
-	return adapter.PortClaim{ID: raw.ID, Ports: wanted, Cause: cause, Says: saysPortTaken}.Conflict(others), nil
+	return adapter.PortClaim{ID: raw.ID, Ports: desired, Cause: cause, Says: saysPortTaken}.Conflict(others), nil
 }
 
 func pinnedPorts(raw container.InspectResponse) []engine.PortBinding {

@@ -51,8 +51,8 @@ func (e *Engine) inspect(ctx context.Context, name string) (container.InspectRes
 	if name == "" {
 		return container.InspectResponse{}, fmt.Errorf("inspect container without a name: %w", engine.ErrInvalid)
 	}
-	found, err := e.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
-	raw := found.Container
+	answer, err := e.client.ContainerInspect(ctx, name, client.ContainerInspectOptions{})
+	raw := answer.Container
 	if err != nil {
 		return raw, engine.Failed("inspect", name, typed(err))
 	}

@@ -134,11 +134,11 @@ func (e *Engine) container(ctx context.Context, name string) (string, error) {
 	if !adapter.CouldBeID(name) {
 		return name, nil
 	}
-	found, err := e.inspect(ctx, name)
+	existing, err := e.inspect(ctx, name)
 	if err != nil {
 		return "", err
 	}
-	return found.ID, nil
+	return existing.ID, nil
 }
 
 // typed gives an error of the client its kind, by the status the engine

@@ -30,7 +30,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
-// execPoll is how often a command whose output has ended is asked for its
+// execPoll is how often a command whose output has ended is polled for its
 // exit code; it is nearly always there the first time.
 const execPoll = 10 * time.Millisecond
 

@@ -82,9 +82,9 @@ func TestIntegrationClaimLeftBehind(t *testing.T) {
 		must.Succeed(t, eng.CreateVolume(t.Context(), name+"-claim-"+token, labels))
 	}
 	must.Get(eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name + "-subnet-0", Labels: labels}))(t)
-	began := time.Now()
+	start := time.Now()
 	_, err := eng.CreateNetwork(t.Context(), engine.NetworkSpec{Name: name})
-	t.Logf("created after %s", time.Since(began))
+	t.Logf("created after %s", time.Since(start))
 	must.Succeed(t, err)
 	if err := eng.RemoveNetwork(t.Context(), name); err != nil {
 		t.Error(err)

@@ -117,14 +117,14 @@ func (e *Engine) createClaimed(ctx context.Context, spec engine.NetworkSpec) err
 // where the daemon's configuration sets one: the host's network has a smaller
 // one, and larger packets of our nodes would vanish.
 func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
-	found, err := e.client.NetworkInspect(ctx, defaultNetwork, client.NetworkInspectOptions{})
+	answer, err := e.client.NetworkInspect(ctx, defaultNetwork, client.NetworkInspectOptions{})
 	if errdefs.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get MTU of default network: %w", typed(err))
 	}
-	value := found.Network.Options[mtuOption]
+	value := answer.Network.Options[mtuOption]
 	if value == "" {
 		return nil, nil
 	}
@@ -134,13 +134,13 @@ func (e *Engine) mtu(ctx context.Context) (map[string]string, error) {
 // chooseSubnets lets Docker choose, for a network that is removed immediately.
 func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subnet, error) {
 	temporary := name + "-subnet-" + token()
-	var found client.NetworkInspectResult
+	var answer client.NetworkInspectResult
 	// Internal, because it has fewer rules in the host's firewall to add and delete.
 	_, err := e.client.NetworkCreate(ctx, temporary, client.NetworkCreateOptions{
 		Driver: "bridge", Internal: true, Labels: map[string]string{engine.LabelCreating: name},
 	})
 	if err == nil {
-		found, err = e.client.NetworkInspect(ctx, temporary, client.NetworkInspectOptions{})
+		answer, err = e.client.NetworkInspect(ctx, temporary, client.NetworkInspectOptions{})
 	}
 	// Removed also when the creation seems not to have succeeded: the answer
 	// may have been lost.
@@ -149,7 +149,7 @@ func (e *Engine) chooseSubnets(ctx context.Context, name string) ([]engine.Subne
 	if _, removeErr := e.client.NetworkRemove(tidy, temporary, client.NetworkRemoveOptions{}); removeErr != nil && !errdefs.IsNotFound(removeErr) {
 		err = errors.Join(err, fmt.Errorf("remove temporary network %q: %w", temporary, typed(removeErr)))
 	}
-	return subnets(found.Network.IPAM), typed(err)
+	return subnets(answer.Network.IPAM), typed(err)
 }
 
 // createWith creates the network with these subnets. The gateway is named

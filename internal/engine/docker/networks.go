@@ -51,9 +51,9 @@ func (e *Engine) network(ctx context.Context, name string) (network.Inspect, err
 	if name == "" {
 		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
 	}
-	found, err := e.client.NetworkInspect(ctx, name, client.NetworkInspectOptions{})
-	if err == nil && found.Network.Name == name {
-		return found.Network, nil
+	answer, err := e.client.NetworkInspect(ctx, name, client.NetworkInspectOptions{})
+	if err == nil && answer.Network.Name == name {
+		return answer.Network, nil
 	}
 	if err != nil && kindOf(err) != nil && !errdefs.IsInvalidArgument(err) {
 		return fail(typed(err))
@@ -66,11 +66,11 @@ func (e *Engine) network(ctx context.Context, name string) (network.Inspect, err
 	if len(named) == 0 {
 		return fail(engine.ErrNotFound)
 	}
-	found, err = e.client.NetworkInspect(ctx, named[0].ID, client.NetworkInspectOptions{})
+	answer, err = e.client.NetworkInspect(ctx, named[0].ID, client.NetworkInspectOptions{})
 	if err != nil {
 		return fail(typed(err))
 	}
-	return found.Network, nil
+	return answer.Network, nil
 }
 
 // named returns the networks of that exact name, the oldest first.
@@ -164,14 +164,14 @@ func (e *Engine) sweep(ctx context.Context, name string) error {
 // container that never ran knows the network by name only.
 func (e *Engine) attached(ctx context.Context, raw network.Inspect) (string, error) {
 	for _, reference := range []string{raw.ID, raw.Name} {
-		found, err := e.client.ContainerList(ctx, client.ContainerListOptions{
+		answer, err := e.client.ContainerList(ctx, client.ContainerListOptions{
 			All: true, Filters: client.Filters{}.Add("network", reference),
 		})
 		if err != nil {
 			return "", fmt.Errorf("list attached containers: %w", typed(err))
 		}
-		if len(found.Items) > 0 {
-			return ownName(found.Items[0].Names), nil
+		if len(answer.Items) > 0 {
+			return ownName(answer.Items[0].Names), nil
 		}
 	}
 	return "", nil

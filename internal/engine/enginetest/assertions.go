@@ -121,7 +121,7 @@ func (c *fixture) wantNotStarted(t *testing.T, name string) {
 	}
 }
 
-// wantTool fails unless the command prints what is wanted.
+// wantTool fails unless the command prints the text.
 func (c *fixture) wantTool(t *testing.T, what, container, want string, args ...string) {
 	t.Helper()
 	if got := c.tool(t, container, args...); got != want {

@@ -71,7 +71,7 @@ func (d *Daemon) Start(t *testing.T) {
 	})
 }
 
-// Stop ends the process that Start began, and no other.
+// Stop ends the process that Start started, and no other.
 func (d *Daemon) Stop(t *testing.T) {
 	t.Helper()
 	if err := d.process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -54,7 +54,7 @@ func restartsByPolicy(t *testing.T, c *fixture) {
 		policy engine.RestartPolicy
 		before func(name string)
 		want   engine.Status
-		// runsOn is wanted where containers run on without the engine; empty = want.
+		// runsOn is expected where containers run on without the engine; empty = want.
 		runsOn engine.Status
 	}{
 		"untouched": {reason: "a running container runs again"},

@@ -36,7 +36,7 @@ import (
 const LostAfter = 2 * time.Second
 
 // OpenTimeout bounds the question that comes before a stream is opened: an engine
-// that accepts connections and answers none is asked again.
+// that accepts connections and answers none is tried again.
 const OpenTimeout = 30 * time.Second
 
 const (

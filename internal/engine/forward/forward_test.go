@@ -77,7 +77,7 @@ func TestEachCallGoesThrough(t *testing.T) {
 			t.Errorf("%s: seen as a change of %q %q, made as %+v", method, seen.Changes, seen.Object, made)
 		}
 		if made.Name != "" && made.Name != "name" {
-			t.Errorf("%s: the engine is asked about %q", method, made.Name)
+			t.Errorf("%s: the engine receives %q", method, made.Name)
 		}
 	})
 	if want := reflect.TypeFor[engine.Engine]().NumMethod() - len([]string{"Events", "Close"}); methods != want {

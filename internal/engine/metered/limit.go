@@ -85,7 +85,7 @@ func (e *Engine) within(ctx context.Context, c forward.Call, do func(context.Con
 // limited is a call that has a limit. The limit starts again with each piece of what is
 // transferred, and is suspended while the caller reads or writes.
 type limited struct {
-	ctx    context.Context //nolint:containedctx // It is asked why it ended.
+	ctx    context.Context //nolint:containedctx // Its cause says why it ended.
 	cancel context.CancelCauseFunc
 	late   error
 	most   time.Duration

@@ -67,7 +67,7 @@ func TestLimit(t *testing.T) {
 		want  error
 	}{
 		"Read": {
-			"What is asked of one container must not hold up everything else.",
+			"A request about one container must not hold up everything else.",
 			func(ctx context.Context, e engine.Engine) error {
 				_, err := e.InspectContainer(ctx, "node")
 				return err

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package metered counts and times the calls of an engine, logs those that may change
-// something, and bounds how long they are without progress, and where that is asked for their rate.
+// something, and bounds how long they are without progress, and their rate where that is requested.
 //
 // It wraps any engine.Engine and changes nothing else of what it does. The
 // metrics:
@@ -98,7 +98,7 @@ func New(inner engine.Engine, registerer prometheus.Registerer, options Options)
 	return e, nil
 }
 
-// kinds are asked in order: a refused command is no fault of the engine.
+// kinds are checked in order: a refused command is no fault of the engine.
 var kinds = []struct {
 	name string
 	err  error
@@ -126,9 +126,9 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// observe notes a call that began at a time and ended now.
-func (e *Engine) observe(method string, began time.Time, err error) {
-	e.duration.WithLabelValues(method).Observe(time.Since(began).Seconds())
+// observe notes a call that started at a time and ended now.
+func (e *Engine) observe(method string, start time.Time, err error) {
+	e.duration.WithLabelValues(method).Observe(time.Since(start).Seconds())
 	if err != nil {
 		e.errors.WithLabelValues(method, kindOf(err)).Inc()
 	}
@@ -146,11 +146,11 @@ func (e *Engine) call(ctx context.Context, c forward.Call, do func(context.Conte
 	if err := e.wait(ctx, c.Method); err != nil {
 		return err
 	}
-	began := time.Now()
+	start := time.Now()
 	err := e.within(ctx, c, do)
-	e.observe(c.Method, began, err)
+	e.observe(c.Method, start, err)
 	if c.Changes != "" {
-		e.log(ctx, c, time.Since(began), err)
+		e.log(ctx, c, time.Since(start), err)
 	}
 	return err
 }

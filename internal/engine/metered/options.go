@@ -69,9 +69,9 @@ func (e *Engine) wait(ctx context.Context, method string) error {
 	if e.limiter == nil {
 		return nil
 	}
-	began := time.Now()
+	start := time.Now()
 	err := e.limiter.Wait(ctx)
-	e.delay.Add(time.Since(began).Seconds())
+	e.delay.Add(time.Since(start).Seconds())
 	switch {
 	case err == nil:
 		return nil
@@ -84,7 +84,7 @@ func (e *Engine) wait(ctx context.Context, method string) error {
 }
 
 // routineVerbosity of the calls that are made at each reconcile, and mostly change nothing:
-// the load balancer is asked for its state by a command, and the manager's own container
+// a command reads the state of the load balancer, and the manager's own container
 // is connected to the cluster's network unless it is.
 const routineVerbosity = 4
 

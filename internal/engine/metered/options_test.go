@@ -44,9 +44,9 @@ func TestRate(t *testing.T) {
 		options metered.Options
 		want    time.Duration
 	}{
-		"Off":       {"There is no limit unless one is asked for.", metered.Options{}, 0},
+		"Off":       {"There is no limit unless one is set.", metered.Options{}, 0},
 		"OwnBurst":  {"As many as in a second immediately, then one after the other.", metered.Options{CallsPerSecond: 10}, time.Second},
-		"Burst":     {"The burst is what is asked for.", metered.Options{CallsPerSecond: 10, Burst: 15}, 500 * time.Millisecond},
+		"Burst":     {"The burst is what is set.", metered.Options{CallsPerSecond: 10, Burst: 15}, 500 * time.Millisecond},
 		"Slow":      {"Less than one in a second is one immediately.", metered.Options{CallsPerSecond: 0.5}, 38 * time.Second},
 		"OnlyBurst": {"A burst alone limits nothing.", metered.Options{Burst: 1}, 0},
 	}

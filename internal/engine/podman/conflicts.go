@@ -44,16 +44,16 @@ func recorded(raw define.InspectContainerData) []netip.Addr {
 // checkReserved keeps a container from starting with an address that its network
 // keeps for itself. Podman would let it, and the network would be broken.
 func (e *Engine) checkReserved(ctx context.Context, raw define.InspectContainerData) error {
-	wanted := recorded(raw)
-	if len(wanted) == 0 || raw.NetworkSettings == nil {
+	desired := recorded(raw)
+	if len(desired) == 0 || raw.NetworkSettings == nil {
 		return nil
 	}
 	for name := range raw.NetworkSettings.Networks {
-		found, err := e.network(ctx, name)
+		existing, err := e.network(ctx, name)
 		if err != nil {
 			return err
 		}
-		if err := reserved(found.subnets(), wanted); err != nil {
+		if err := reserved(existing.subnets(), desired); err != nil {
 			return err
 		}
 	}
@@ -62,8 +62,8 @@ func (e *Engine) checkReserved(ctx context.Context, raw define.InspectContainerD
 
 // reserved is a conflict where one of the addresses is the gateway's, the first
 // or, of IPv4, the last of a subnet.
-func reserved(subnets []engine.Subnet, wanted []netip.Addr) error {
-	for _, address := range wanted {
+func reserved(subnets []engine.Subnet, desired []netip.Addr) error {
+	for _, address := range desired {
 		for _, subnet := range subnets {
 			isLast := address.Is4() && subnet.Prefix.Contains(address) && !subnet.Prefix.Contains(address.Next())
 			if address == subnet.Gateway || address == subnet.Prefix.Addr() || isLast {
@@ -78,12 +78,12 @@ func reserved(subnets []engine.Subnet, wanted []netip.Addr) error {
 // taken, or nil. Podman answers 500 for every start that did not succeed: who
 // has the address is observed.
 func (e *Engine) takenAddress(ctx context.Context, raw define.InspectContainerData, cause error) (error, error) {
-	wanted := recorded(raw)
+	desired := recorded(raw)
 	if raw.NetworkSettings == nil {
 		return nil, nil
 	}
 	for name := range raw.NetworkSettings.Networks {
-		conflict, err := e.held(ctx, name, claim{wanted: wanted, by: raw.ID})
+		conflict, err := e.held(ctx, name, claim{desired: desired, by: raw.ID})
 		if err != nil {
 			return nil, fmt.Errorf("find container with the address: %w", err)
 		}
@@ -104,25 +104,25 @@ func (e *Engine) takenAddress(ctx context.Context, raw define.InspectContainerDa
 // 4.3 to 5.8. Should they change, the start still fails with the cause, mostly
 // with the type as well; the conformance suite would notice.
 func saysAddressTaken(cause error) (netip.Addr, bool) {
-	_, rest, found := strings.Cut(cause.Error(), "requested ip address ")
+	_, rest, ok := strings.Cut(cause.Error(), "requested ip address ")
 	text, rest, _ := strings.Cut(rest, " ")
 	address, err := netip.ParseAddr(text)
-	if !found || err != nil || !strings.HasPrefix(rest, "is already allocated") {
+	if !ok || err != nil || !strings.HasPrefix(rest, "is already allocated") {
 		return netip.Addr{}, false
 	}
 	return address, true
 }
 
-// claim is which addresses are wanted, and by which container (its ID).
+// claim is which addresses are desired, and by which container (its ID).
 type claim struct {
-	wanted []netip.Addr
-	by     string
+	desired []netip.Addr
+	by      string
 }
 
-// held says which of the wanted addresses another container has on the network,
+// held says which of the desired addresses another container has on the network,
 // or nil.
 func (e *Engine) held(ctx context.Context, network string, c claim) (*engine.ConflictError, error) {
-	if len(c.wanted) == 0 {
+	if len(c.desired) == 0 {
 		return nil, nil
 	}
 	attached, err := e.attachedTo(ctx, network)
@@ -134,7 +134,7 @@ func (e *Engine) held(ctx context.Context, network string, c claim) (*engine.Con
 			continue
 		}
 		for _, address := range other.Networks[network].Addresses {
-			if slices.Contains(c.wanted, address) {
+			if slices.Contains(c.desired, address) {
 				return &engine.ConflictError{
 					Resource: engine.ResourceAddress, Value: address.String(),
 					Holder: other.Name,
@@ -158,15 +158,15 @@ func (e *Engine) takenPort(ctx context.Context, raw define.InspectContainerData,
 	if raw.HostConfig == nil {
 		return nil, nil
 	}
-	wanted := publishedPorts(raw.HostConfig.PortBindings)
-	if len(wanted) == 0 {
+	desired := publishedPorts(raw.HostConfig.PortBindings)
+	if len(desired) == 0 {
 		return nil, nil
 	}
 	others, err := e.running(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find container that publishes the host port: %w", err)
 	}
-	return adapter.PortClaim{ID: raw.ID, Ports: wanted, Cause: cause, Says: saysPortTaken}.Conflict(others), nil
+	return adapter.PortClaim{ID: raw.ID, Ports: desired, Cause: cause, Says: saysPortTaken}.Conflict(others), nil
 }
 
 // saysPortTaken reads Podman's words. It answers 500 for every failure to

@@ -187,21 +187,21 @@ type summary struct {
 
 // ListContainers implements engine.ContainerReader.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	found, err := e.list(ctx, labelFilter(selector))
+	answers, err := e.list(ctx, labelFilter(selector))
 	if err != nil {
 		return nil, err
 	}
 	// Podman's filter takes an asterisk for a pattern.
-	found = slices.DeleteFunc(found, func(s summary) bool { return !adapter.Carries(s.Labels, selector) })
-	return adapter.List(found, listed, func(c engine.Container) string { return c.Name }), nil
+	answers = slices.DeleteFunc(answers, func(s summary) bool { return !adapter.Carries(s.Labels, selector) })
+	return adapter.List(answers, listed, func(c engine.Container) string { return c.Name }), nil
 }
 
 func (e *Engine) list(ctx context.Context, filters map[string][]string) ([]summary, error) {
-	var found []summary
-	if err := e.call(ctx, get("/containers/json").with("all", "true").filtered(filters), &found); err != nil {
+	var answers []summary
+	if err := e.call(ctx, get("/containers/json").with("all", "true").filtered(filters), &answers); err != nil {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
-	return found, nil
+	return answers, nil
 }
 
 func labelFilter(selector map[string]string) map[string][]string {
@@ -232,12 +232,12 @@ func listed(one summary) engine.Container {
 // ports. It is for explaining a conflict, not for each reconcile. A container
 // that is gone by then is left out.
 func (e *Engine) running(ctx context.Context, filters map[string][]string) ([]engine.Container, error) {
-	found, err := e.list(ctx, filters)
+	answers, err := e.list(ctx, filters)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, one := range found {
+	for _, one := range answers {
 		if holdsPorts(adapter.Status(one.State)) {
 			ids = append(ids, one.ID)
 		}
@@ -259,13 +259,13 @@ const inspectors = 8
 
 // inspectAll returns those of the containers that are still there.
 func (e *Engine) inspectAll(ctx context.Context, ids []string) ([]define.InspectContainerData, error) {
-	found, errs := make([]define.InspectContainerData, len(ids)), make([]error, len(ids))
+	answers, errs := make([]define.InspectContainerData, len(ids)), make([]error, len(ids))
 	adapter.Each(len(ids), inspectors, func(i int) {
-		found[i], errs[i] = e.inspect(ctx, ids[i])
+		answers[i], errs[i] = e.inspect(ctx, ids[i])
 		errs[i] = engine.IgnoreNotFound(errs[i])
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(found, func(raw define.InspectContainerData) bool { return raw.ID == "" }), nil
+	return slices.DeleteFunc(answers, func(raw define.InspectContainerData) bool { return raw.ID == "" }), nil
 }

@@ -34,7 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
-// execPoll is how often a command whose output has ended is asked for its exit
+// execPoll is how often a command whose output has ended is polled for its exit
 // code; it is nearly always there the first time.
 const execPoll = 10 * time.Millisecond
 
@@ -141,7 +141,7 @@ func (w withoutAttachErrors) Write(piece []byte) (int, error) {
 // Podman, which cannot hand the rest on, gives up. The command has ended then or
 // is about to; where it has not, the connection broke for another reason.
 func (e *Engine) exitCode(ctx context.Context, path string, broken error) (int, error) {
-	for began := time.Now(); ; {
+	for start := time.Now(); ; {
 		var state execAnswer
 		err := e.call(ctx, get(path+"/json"), &state)
 		if isCause(err, define.ErrNoSuchExecSession) {
@@ -154,7 +154,7 @@ func (e *Engine) exitCode(ctx context.Context, path string, broken error) (int, 
 		if !state.Running {
 			return state.ExitCode, nil
 		}
-		if broken != nil && time.Since(began) > brokenPatience {
+		if broken != nil && time.Since(start) > brokenPatience {
 			return 0, broken
 		}
 		if err := adapter.Wait(ctx, execPoll); err != nil {

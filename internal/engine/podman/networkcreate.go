@@ -147,9 +147,9 @@ func saysSubnetTaken(cause error) bool {
 // sweep removes the temporary networks that interrupted creations of the name
 // left behind.
 func (e *Engine) sweep(ctx context.Context, name string) error {
-	var found []networkBody
+	var answer []networkBody
 	list := get("/networks/json").filtered(labelFilter(map[string]string{engine.LabelCreating: name}))
-	header, err := e.callForHeader(ctx, list, &found)
+	header, err := e.callForHeader(ctx, list, &answer)
 	if err != nil {
 		return fmt.Errorf("list temporary networks: %w", err)
 	}
@@ -157,7 +157,7 @@ func (e *Engine) sweep(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("get engine time: %w", err)
 	}
-	for _, network := range found {
+	for _, network := range answer {
 		if network.Labels[engine.LabelCreating] != name || now.Sub(network.Created) < creatingLifetime {
 			continue
 		}

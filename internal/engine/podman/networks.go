@@ -68,12 +68,12 @@ func (e *Engine) InspectNetwork(ctx context.Context, name string) (engine.Networ
 // ListNetworks implements engine.Inventory. Several labels are an "or" for some
 // versions, so what they answer is looked through.
 func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) ([]engine.Network, error) {
-	var found []networkBody
-	if err := e.call(ctx, get("/networks/json").filtered(labelFilter(selector)), &found); err != nil {
+	var answer []networkBody
+	if err := e.call(ctx, get("/networks/json").filtered(labelFilter(selector)), &answer); err != nil {
 		return nil, fmt.Errorf("list networks: %w", err)
 	}
-	found = slices.DeleteFunc(found, func(n networkBody) bool { return !adapter.Carries(n.Labels, selector) })
-	return adapter.List(found, networkBody.observed, func(n engine.Network) string { return n.Name }), nil
+	answer = slices.DeleteFunc(answer, func(n networkBody) bool { return !adapter.Carries(n.Labels, selector) })
+	return adapter.List(answer, networkBody.observed, func(n engine.Network) string { return n.Name }), nil
 }
 
 // network finds a network by its exact name: Podman takes the beginning of an ID
@@ -171,7 +171,7 @@ func (e *Engine) RemoveNetwork(ctx context.Context, name string) error {
 	return nil
 }
 
-// removal is what Podman answers for each network that was asked for.
+// removal is what Podman answers for each requested network.
 type removal struct {
 	Name string
 	Err  any
@@ -213,17 +213,17 @@ func (e *Engine) ConnectNetwork(ctx context.Context, name, containerName string,
 	if err != nil || isAttached(observed(raw), name) {
 		return err
 	}
-	found, err := e.network(ctx, name)
+	answer, err := e.network(ctx, name)
 	if err != nil {
 		return fail(err)
 	}
-	if err := adapter.Permits(found.subnets(), attachment.Addresses); err != nil {
+	if err := adapter.Permits(answer.subnets(), attachment.Addresses); err != nil {
 		return fail(err)
 	}
-	if err := reserved(found.subnets(), attachment.Addresses); err != nil {
+	if err := reserved(answer.subnets(), attachment.Addresses); err != nil {
 		return fail(err)
 	}
-	conflict, err := e.held(ctx, name, claim{wanted: attachment.Addresses, by: raw.ID})
+	conflict, err := e.held(ctx, name, claim{desired: attachment.Addresses, by: raw.ID})
 	if err != nil {
 		return fail(err)
 	}
@@ -246,8 +246,8 @@ type connecting struct {
 // and which would stay impossible to inspect. Of a race for an address, which is
 // what is left after looking, the winner may then lose it to a later start.
 func (e *Engine) explainConnect(ctx context.Context, fail func(error) error, c connecting) error {
-	found, err := e.InspectContainer(ctx, c.container)
-	if err == nil && isAttached(found, c.network) {
+	answer, err := e.InspectContainer(ctx, c.container)
+	if err == nil && isAttached(answer, c.network) {
 		return nil
 	}
 	if err != nil && !errors.Is(err, engine.ErrNotFound) && ctx.Err() == nil {
@@ -282,8 +282,8 @@ func (e *Engine) DisconnectNetwork(ctx context.Context, name, containerName stri
 	if cause == nil || errors.Is(cause, engine.ErrNotFound) {
 		return nil
 	}
-	found, err := e.InspectContainer(ctx, raw.ID)
-	if errors.Is(err, engine.ErrNotFound) || err == nil && !isAttached(found, name) {
+	answer, err := e.InspectContainer(ctx, raw.ID)
+	if errors.Is(err, engine.ErrNotFound) || err == nil && !isAttached(answer, name) {
 		return nil
 	}
 	return fmt.Errorf("disconnect container %q from network %q: %w", containerName, name, cause)

@@ -227,8 +227,8 @@ func kindOf(err error) error {
 }
 
 // isCause reports whether Podman names one of the root causes.
-func isCause(err error, wanted ...error) bool {
+func isCause(err error, causes ...error) bool {
 	var answer *errorhandling.ErrorModel
 	return errors.As(err, &answer) &&
-		slices.ContainsFunc(wanted, func(cause error) bool { return answer.Because == cause.Error() })
+		slices.ContainsFunc(causes, func(cause error) bool { return answer.Because == cause.Error() })
 }

@@ -59,22 +59,22 @@ func (e *Engine) InspectVolume(ctx context.Context, name string) (engine.Volume,
 	if name == "" {
 		return fail(fmt.Errorf("no name: %w", engine.ErrInvalid))
 	}
-	found, err := e.volume(ctx, name)
+	answer, err := e.volume(ctx, name)
 	if err != nil {
 		return fail(err)
 	}
-	return found.observed(), nil
+	return answer.observed(), nil
 }
 
 func (e *Engine) volume(ctx context.Context, name string) (volumeAnswer, error) {
-	var found volumeAnswer
-	if err := e.call(ctx, get(volumePath(name)+"/json"), &found); err != nil {
+	var answer volumeAnswer
+	if err := e.call(ctx, get(volumePath(name)+"/json"), &answer); err != nil {
 		return volumeAnswer{}, err
 	}
-	if found.Name != name {
+	if answer.Name != name {
 		return volumeAnswer{}, engine.ErrNotFound
 	}
-	return found, nil
+	return answer, nil
 }
 
 // startInterrupted says that a container that was never started has a volume of its
@@ -84,11 +84,11 @@ func (e *Engine) startInterrupted(ctx context.Context, raw define.InspectContain
 		if mount.Type != define.TypeVolume {
 			continue
 		}
-		found, err := e.volume(ctx, mount.Name)
+		answer, err := e.volume(ctx, mount.Name)
 		if err != nil {
 			return false, fmt.Errorf("inspect volume %q: %w", mount.Name, err)
 		}
-		if found.Anonymous && !found.NeedsCopyUp {
+		if answer.Anonymous && !answer.NeedsCopyUp {
 			return true, nil
 		}
 	}
@@ -97,12 +97,12 @@ func (e *Engine) startInterrupted(ctx context.Context, raw define.InspectContain
 
 // ListVolumes implements engine.Inventory.
 func (e *Engine) ListVolumes(ctx context.Context, selector map[string]string) ([]engine.Volume, error) {
-	var found []volumeAnswer
-	if err := e.call(ctx, get("/volumes/json").filtered(labelFilter(selector)), &found); err != nil {
+	var answer []volumeAnswer
+	if err := e.call(ctx, get("/volumes/json").filtered(labelFilter(selector)), &answer); err != nil {
 		return nil, fmt.Errorf("list volumes: %w", err)
 	}
-	found = slices.DeleteFunc(found, func(v volumeAnswer) bool { return !adapter.Carries(v.Labels, selector) })
-	return adapter.List(found, volumeAnswer.observed, func(v engine.Volume) string { return v.Name }), nil
+	answer = slices.DeleteFunc(answer, func(v volumeAnswer) bool { return !adapter.Carries(v.Labels, selector) })
+	return adapter.List(answer, volumeAnswer.observed, func(v engine.Volume) string { return v.Name }), nil
 }
 
 // CreateVolume implements engine.Volumes.

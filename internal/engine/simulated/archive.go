@@ -96,8 +96,8 @@ func (e *Engine) WriteFile(containerName, name string, content []byte) error {
 func (e *Engine) ReadFile(containerName, name string) ([]byte, error) {
 	var content []byte
 	err := e.with(containerName, func(c *container) error {
-		found, err := c.lookup(name)
-		content = bytes.Clone(found.content)
+		existing, err := c.lookup(name)
+		content = bytes.Clone(existing.content)
 		return err
 	})
 	return content, err
@@ -108,8 +108,8 @@ func (e *Engine) ReadFile(containerName, name string) ([]byte, error) {
 func (e *Engine) FileHeader(containerName, name string) (tar.Header, error) {
 	var header tar.Header
 	err := e.with(containerName, func(c *container) error {
-		found, err := c.entry(name)
-		header = found.header
+		existing, err := c.entry(name)
+		header = existing.header
 		return err
 	})
 	return header, err
@@ -121,21 +121,21 @@ func (c *container) entry(name string) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	found, ok := files[inside]
+	existing, ok := files[inside]
 	if !ok {
 		return entry{}, absent("path", name)
 	}
-	return found, nil
+	return existing, nil
 }
 
 // lookup returns the entry that a path leads to.
 func (c *container) lookup(name string) (entry, error) {
 	for range linkDepth {
-		found, err := c.entry(name)
-		if err != nil || found.header.Typeflag != tar.TypeSymlink {
-			return found, err
+		existing, err := c.entry(name)
+		if err != nil || existing.header.Typeflag != tar.TypeSymlink {
+			return existing, err
 		}
-		target := found.header.Linkname
+		target := existing.header.Linkname
 		if !path.IsAbs(target) {
 			target = path.Join(path.Dir(name), target)
 		}

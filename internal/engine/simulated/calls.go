@@ -138,14 +138,14 @@ func (e *Engine) doTo(ctx context.Context, call Call, effect func(*container) er
 	})
 }
 
-// list makes a call that returns those of all that are wanted, by name.
+// list makes a call that returns those of all that are selected, by name.
 func list[T interface{ observed() O }, O any](
-	ctx context.Context, e *Engine, method string, all map[string]T, wanted func(O) bool,
+	ctx context.Context, e *Engine, method string, all map[string]T, selected func(O) bool,
 ) ([]O, error) {
 	out := []O{}
 	err := e.do(ctx, Call{Method: method}, func() error {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if one := all[name].observed(); wanted(one) {
+			if one := all[name].observed(); selected(one) {
 				out = append(out, one)
 			}
 		}

@@ -96,19 +96,19 @@ func (e *Engine) InspectContainer(ctx context.Context, name string) (engine.Cont
 // ListContainers implements engine.ContainerReader. It fills only what is
 // documented as listed, so that callers do not come to rely on more.
 func (e *Engine) ListContainers(ctx context.Context, selector map[string]string) ([]engine.Container, error) {
-	found, err := list(ctx, e, "ListContainers", e.containers, func(c engine.Container) bool { return adapter.Carries(c.Labels, selector) })
-	for i, full := range found {
-		found[i] = engine.Container{
+	out, err := list(ctx, e, "ListContainers", e.containers, func(c engine.Container) bool { return adapter.Carries(c.Labels, selector) })
+	for i, full := range out {
+		out[i] = engine.Container{
 			ID: full.ID, Name: full.Name, Labels: full.Labels, Image: full.Image, ImageID: full.ImageID,
 			Status: full.Status, CreatedAt: full.CreatedAt, Networks: map[string]engine.Endpoint{},
 		}
 		for name := range full.Networks {
 			if runs(full.Status) {
-				found[i].Networks[name] = engine.Endpoint{}
+				out[i].Networks[name] = engine.Endpoint{}
 			}
 		}
 	}
-	return found, err
+	return out, err
 }
 
 func (c *container) observed() engine.Container {

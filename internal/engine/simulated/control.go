@@ -85,8 +85,8 @@ func (e *Engine) SwitchStorage(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.others[e.info.StorageID] = storage{e.containers, e.networks, e.volumes, e.images}
-	next, found := e.others[id]
-	if !found {
+	next, ok := e.others[id]
+	if !ok {
 		next = storage{map[string]*container{}, map[string]*network{}, map[string]*volume{}, nil}
 	}
 	e.containers, e.networks, e.volumes, e.images = next.containers, next.networks, next.volumes, next.images

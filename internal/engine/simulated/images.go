@@ -137,7 +137,7 @@ func (e *Engine) PullImage(ctx context.Context, reference string, credentials *e
 	if err != nil {
 		return err
 	}
-	var found image
+	var pulled image
 	err = e.locked(func() error {
 		remote, ok := e.registry[fullName(reference)]
 		if !ok {
@@ -146,20 +146,20 @@ func (e *Engine) PullImage(ctx context.Context, reference string, credentials *e
 		if remote.credentials != nil && (credentials == nil || *credentials != *remote.credentials) {
 			return fmt.Errorf("image %q: %w", reference, engine.ErrUnauthorized)
 		}
-		found = remote.image
-		found.Tags, found.Digests = slices.Clone(found.Tags), slices.Clone(found.Digests)
+		pulled = remote.image
+		pulled.Tags, pulled.Digests = slices.Clone(pulled.Tags), slices.Clone(pulled.Digests)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	if progress != nil {
-		half := found.SizeBytes / 2
-		progress(engine.PullProgress{CurrentBytes: half, TotalBytes: found.SizeBytes, LayersTotal: 1})
-		progress(engine.PullProgress{CurrentBytes: found.SizeBytes, TotalBytes: found.SizeBytes, LayersDone: 1, LayersTotal: 1})
+		half := pulled.SizeBytes / 2
+		progress(engine.PullProgress{CurrentBytes: half, TotalBytes: pulled.SizeBytes, LayersTotal: 1})
+		progress(engine.PullProgress{CurrentBytes: pulled.SizeBytes, TotalBytes: pulled.SizeBytes, LayersDone: 1, LayersTotal: 1})
 	}
 	err = e.locked(func() error {
-		e.addImage(found)
+		e.addImage(pulled)
 		return nil
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ func (e *Engine) StartContainer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	began := false
+	starts := false
 	err = e.locked(func() error {
 		c, err := e.find(name)
 		if err != nil {
@@ -52,13 +52,13 @@ func (e *Engine) StartContainer(ctx context.Context, name string) error {
 			return nil
 		}
 		name = c.spec.Name
-		began = true
+		starts = true
 		return e.start(c)
 	})
 	if err != nil {
 		return err
 	}
-	if began {
+	if starts {
 		e.started(name)
 	}
 	return e.end(call)
