@@ -59,17 +59,14 @@ func TestDemultiplex(t *testing.T) {
 		"promise":   {reason: "A header may promise anything.", stream: frame(1, 1<<32-1, ""), err: ErrTooLarge},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var stdout, stderr Buffer
-			err := Demultiplex(strings.NewReader(tc.stream), &stdout, &stderr)
-			if !errors.Is(err, tc.err) {
-				t.Errorf("%s\nerror %v, want %v", tc.reason, err, tc.err)
-			}
-			if got := [2]string{string(stdout.Bytes()), string(stderr.Bytes())}; got != [2]string{tc.stdout, tc.stderr} {
-				t.Errorf("%s\n%d and %d bytes, want %d and %d", tc.reason, len(got[0]), len(got[1]), len(tc.stdout), len(tc.stderr))
-			}
-		})
+		var stdout, stderr Buffer
+		err := Demultiplex(strings.NewReader(tc.stream), &stdout, &stderr)
+		if !errors.Is(err, tc.err) {
+			t.Errorf("%s: %s\nerror %v, want %v", name, tc.reason, err, tc.err)
+		}
+		if got := [2]string{string(stdout.Bytes()), string(stderr.Bytes())}; got != [2]string{tc.stdout, tc.stderr} {
+			t.Errorf("%s: %s\n%d and %d bytes, want %d and %d", name, tc.reason, len(got[0]), len(got[1]), len(tc.stdout), len(tc.stderr))
+		}
 	}
 	if err := Demultiplex(strings.NewReader(frame(7, 1, "x")), io.Discard, io.Discard); err == nil {
 		t.Error("a stream of unknown number: success, want an error")
@@ -145,17 +142,14 @@ func TestMessages(t *testing.T) {
 		"too large": {stream: io.MultiReader(strings.NewReader("1\n\""), &letters{}), want: []int{1}, err: ErrMessageTooLarge},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got []int
-			err := Messages(tc.stream, func(message int) error {
-				got = append(got, message)
-				return nil
-			})
-			if diff := cmp.Diff(tc.want, got); !errors.Is(err, tc.err) || diff != "" {
-				t.Errorf("error %v, want %v, -want +got:\n%s", err, tc.err, diff)
-			}
+		var got []int
+		err := Messages(tc.stream, func(message int) error {
+			got = append(got, message)
+			return nil
 		})
+		if diff := cmp.Diff(tc.want, got); !errors.Is(err, tc.err) || diff != "" {
+			t.Errorf("%s: error %v, want %v, -want +got:\n%s", name, err, tc.err, diff)
+		}
 	}
 	if err := Messages(strings.NewReader("{"), func(int) error { return nil }); err == nil {
 		t.Error("a message that is cut off: success, want an error")

@@ -37,13 +37,10 @@ func TestStoreID(t *testing.T) {
 		"MachinesOfMacOS": {"Their sockets are files of the Mac.", store{"darwin", "localhost", root, "unix:///a.sock"}, store{"darwin", "localhost", root, "unix:///b.sock"}, false},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			a := storeID(tc.a.clientOS, tc.a.host, tc.a.directory, tc.a.endpoint)
-			b := storeID(tc.b.clientOS, tc.b.host, tc.b.directory, tc.b.endpoint)
-			if (a == b) != tc.same {
-				t.Errorf("%s Got %s and %s", tc.reason, a, b)
-			}
-		})
+		a := storeID(tc.a.clientOS, tc.a.host, tc.a.directory, tc.a.endpoint)
+		b := storeID(tc.b.clientOS, tc.b.host, tc.b.directory, tc.b.endpoint)
+		if (a == b) != tc.same {
+			t.Errorf("%s: %s Got %s and %s", name, tc.reason, a, b)
+		}
 	}
 }

@@ -104,8 +104,9 @@ func (c SubnetChoice) subnet(ctx context.Context, name string) (netip.Prefix, er
 }
 
 // ExplainCreate finds out whether a network was not created because its subnet is another's,
-// which an engine's answer may say, or the networks that there are.
-func ExplainCreate(ctx context.Context, networks engine.Inventory, prefixes []netip.Prefix, cause error, isTaken bool) error {
+// which the cause may say, or the networks that there are.
+func ExplainCreate(ctx context.Context, networks engine.Inventory, prefixes []netip.Prefix, cause error, says func(error) bool) error {
+	isTaken := says(cause)
 	if !isTaken {
 		var err error
 		if isTaken, err = InUse(ctx, networks, prefixes); err != nil {

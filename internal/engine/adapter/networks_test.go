@@ -190,13 +190,13 @@ func TestExplainCreate(t *testing.T) {
 		"of a network":       {"10.0.0.0/25", false, true},
 		"another cause":      {"10.0.1.0/24", false, false},
 	} {
-		err := adapter.ExplainCreate(t.Context(), eng, []netip.Prefix{netip.MustParsePrefix(c.prefix)}, cause, c.isTaken)
+		err := adapter.ExplainCreate(t.Context(), eng, []netip.Prefix{netip.MustParsePrefix(c.prefix)}, cause, func(error) bool { return c.isTaken })
 		if engine.IsTaken(err, engine.ResourceSubnet) != c.isKind || !errors.Is(err, cause) {
 			t.Errorf("%s: %v, want that the subnet is taken: %v", title, err, c.isKind)
 		}
 	}
 	must.Succeed(t, eng.Close())
-	if err := adapter.ExplainCreate(t.Context(), eng, []netip.Prefix{inUse}, cause, false); !errors.Is(err, cause) || !errors.Is(err, engine.ErrUnavailable) {
+	if err := adapter.ExplainCreate(t.Context(), eng, []netip.Prefix{inUse}, cause, func(error) bool { return false }); !errors.Is(err, cause) || !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("an engine that does not answer: %v, want both errors", err)
 	}
 }

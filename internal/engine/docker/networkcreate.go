@@ -181,11 +181,10 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 // is another's. Docker answers 403 for it, and 500 where it noticed late, by
 // the gateway's address.
 func (e *Engine) explainCreate(ctx context.Context, prefixes []netip.Prefix, cause error) error {
-	isTaken := errdefs.IsPermissionDenied(cause)
-	if !isTaken && kindOf(cause) != nil {
+	if !errdefs.IsPermissionDenied(cause) && kindOf(cause) != nil {
 		return typed(cause)
 	}
-	return adapter.ExplainCreate(ctx, e, prefixes, cause, isTaken)
+	return adapter.ExplainCreate(ctx, e, prefixes, cause, errdefs.IsPermissionDenied)
 }
 
 // settle gives way to an older network of the same name. Ours cannot make one,

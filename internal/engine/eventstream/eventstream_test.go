@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -98,11 +99,13 @@ func TestFollow(t *testing.T) {
 		synctest.Wait()
 	}
 	const relist, lost = engine.EventRelist, engine.EventLost
-	failed := func(err error) string { return fmt.Sprintf("Engine's event stream ended, reconnecting: %v", err) }
-	const again = "Reconnected to the engine's event stream"
+	failed := func(err error) string {
+		return fmt.Sprintf(`"msg"="Engine's event stream ended, reconnecting" "error"=%q`, err)
+	}
+	const again = `"level"=0 "msg"="Reconnected to the engine's event stream"`
 	cases := map[string]struct {
 		reason string
-		begins answer
+		starts answer
 		// happens once the first attempt was made.
 		happens func(f *fake)
 		want    []engine.EventKind
@@ -115,7 +118,7 @@ func TestFollow(t *testing.T) {
 		},
 		"Events": {
 			reason:  "What happens is handed on after the relist.",
-			begins:  answer{events: []engine.Event{{Kind: engine.EventStart}}},
+			starts:  answer{events: []engine.Event{{Kind: engine.EventStart}}},
 			happens: func(*fake) { pass(long) },
 			want:    []engine.EventKind{relist, engine.EventStart},
 		},
@@ -165,7 +168,7 @@ func TestFollow(t *testing.T) {
 		},
 		"NeverOpen": {
 			reason: "Who could look before may not be able to now.",
-			begins: answer{refuses: refused},
+			starts: answer{refuses: refused},
 			happens: func(f *fake) {
 				pass(long)
 				f.answers(answer{})
@@ -176,7 +179,7 @@ func TestFollow(t *testing.T) {
 		},
 		"Hangs": {
 			reason:  "Nor of an engine that does not answer.",
-			begins:  answer{hangs: true},
+			starts:  answer{hangs: true},
 			happens: func(*fake) { pass(long) },
 			want:    []engine.EventKind{lost},
 		},
@@ -191,42 +194,28 @@ func TestFollow(t *testing.T) {
 		},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var logged []string
-				ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), logr.New(&sink{lines: &logged})))
-				f := &fake{answer: tc.begins, broken: make(chan error)}
-				var got []engine.EventKind
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					eventstream.Follow(ctx, func() bool { return f.now().closed }, f.stream, func(event engine.Event) { got = append(got, event.Kind) })
-				}()
-				synctest.Wait()
-				tc.happens(f)
-				cancel()
-				<-done
-				time.Sleep(long)
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("%s\nevents (-want +got):\n%s", tc.reason, diff)
-				}
-				if diff := cmp.Diff(tc.logged, logged); diff != "" {
-					t.Errorf("%s\nlogged (-want +got):\n%s", tc.reason, diff)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			var logged []string
+			logger := funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{})
+			ctx, cancel := context.WithCancel(logr.NewContext(t.Context(), logger))
+			f := &fake{answer: tc.starts, broken: make(chan error)}
+			var got []engine.EventKind
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				eventstream.Follow(ctx, func() bool { return f.now().closed }, f.stream, func(event engine.Event) { got = append(got, event.Kind) })
+			}()
+			synctest.Wait()
+			tc.happens(f)
+			cancel()
+			<-done
+			time.Sleep(long)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: %s\nevents (-want +got):\n%s", name, tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.logged, logged); diff != "" {
+				t.Errorf("%s: %s\nlogged (-want +got):\n%s", name, tc.reason, diff)
+			}
 		})
 	}
-}
-
-// sink keeps the text of each line.
-type sink struct{ lines *[]string }
-
-func (s *sink) Init(logr.RuntimeInfo)                {}
-func (s *sink) Enabled(int) bool                     { return true }
-func (s *sink) WithValues(...any) logr.LogSink       { return s }
-func (s *sink) WithName(string) logr.LogSink         { return s }
-func (s *sink) Info(_ int, message string, _ ...any) { *s.lines = append(*s.lines, message) }
-func (s *sink) Error(err error, message string, _ ...any) {
-	*s.lines = append(*s.lines, message+": "+err.Error())
 }

@@ -19,14 +19,9 @@ package metered_test
 import (
 	"context"
 	"errors"
-	"io"
-	"reflect"
-	"strings"
 	"sync"
 	"testing"
-	"testing/iotest"
 
-	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -136,48 +131,5 @@ func TestConnectedStreams(t *testing.T) {
 	watchers.Wait()
 	if got := values(t, registry)["container_engine_events_connected"]; got != 0 {
 		t.Errorf("%d connected without watchers", got)
-	}
-}
-
-// TestEveryMethodIsMetered calls each method by reflection, with zero values. Every call that
-// the simulated engine takes for a change is logged.
-func TestEveryMethodIsMetered(t *testing.T) {
-	t.Parallel()
-	inner := simulated.New()
-	inner.Down()
-	registry := prometheus.NewRegistry()
-	logged := map[string]bool{}
-	logger := funcr.New(func(_, args string) {
-		_, method, _ := strings.Cut(args, `"method"="`)
-		method, _, _ = strings.Cut(method, `"`)
-		logged[method] = true
-	}, funcr.Options{Verbosity: 4})
-	eng := must.Get(metered.New(inner, registry, metered.Options{Logger: logger}))(t)
-	methods := reflect.TypeFor[engine.Engine]()
-	for i := range methods.NumMethod() {
-		method := methods.Method(i)
-		if method.Name == "Events" || method.Name == "Close" {
-			continue
-		}
-		arguments := []reflect.Value{reflect.ValueOf(t.Context())}
-		for n := 1; n < method.Type.NumIn(); n++ {
-			switch method.Type.In(n).String() {
-			case "io.Reader":
-				arguments = append(arguments, reflect.ValueOf(iotest.ErrReader(engine.ErrUnavailable)))
-			case "io.Writer":
-				arguments = append(arguments, reflect.ValueOf(io.Discard))
-			default:
-				arguments = append(arguments, reflect.Zero(method.Type.In(n)))
-			}
-		}
-		reflect.ValueOf(eng).MethodByName(method.Name).Call(arguments)
-		if got := values(t, registry)["container_engine_call_errors_total unavailable "+method.Name]; got != 1 {
-			t.Errorf("%s: %d errors counted, want 1", method.Name, got)
-		}
-	}
-	for _, call := range inner.Journal() {
-		if call.Mutating != logged[call.Method] {
-			t.Errorf("%s: a change %t, logged %t", call.Method, call.Mutating, logged[call.Method])
-		}
 	}
 }

@@ -133,7 +133,7 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 	case errors.Is(err, engine.ErrUnavailable), ctx.Err() != nil:
 		return err
 	default:
-		return adapter.ExplainCreate(ctx, e, prefixes, err, saysSubnetTaken(err))
+		return adapter.ExplainCreate(ctx, e, prefixes, err, saysSubnetTaken)
 	}
 }
 

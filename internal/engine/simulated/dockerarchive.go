@@ -26,13 +26,9 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
-
-// whiteout is how a layer says that a file of a lower one is gone.
-const whiteout = ".wh."
 
 // described is an image in manifest.json of an archive.
 type described struct {
@@ -127,11 +123,5 @@ func addLayer(root tree, content []byte) error {
 		defer func() { _ = unzipped.Close() }()
 		reader = unzipped
 	}
-	return extract(reader, func(name string, e entry) error {
-		if gone, ok := strings.CutPrefix(path.Base(name), whiteout); ok {
-			delete(root, path.Join(path.Dir(name), gone))
-			return nil
-		}
-		return root.put(name, e)
-	})
+	return extract(reader, root.put)
 }

@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,28 +35,6 @@ func newEngine(t *testing.T) *simulated.Engine {
 	eng := simulated.New()
 	eng.AddImage(engine.Image{Tags: []string{testImage}}, map[string][]byte{"/etc/name": []byte("image")})
 	return eng
-}
-
-func TestJournalRecordsEachCall(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	ctx := t.Context()
-	must.Get(eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage}))(t)
-	must.Succeed(t, eng.StartContainer(ctx, "a"))
-	if _, err := eng.InspectContainer(ctx, "b"); !errors.Is(err, engine.ErrNotFound) {
-		t.Fatalf("InspectContainer of an absent container: %v, want ErrNotFound", err)
-	}
-	want := []simulated.Call{
-		{Number: 1, Method: "CreateContainer", Name: "a", Mutating: true},
-		{Number: 2, Method: "StartContainer", Name: "a", Mutating: true},
-		{Number: 3, Method: "InspectContainer", Name: "b"},
-	}
-	if diff := cmp.Diff(want, eng.Journal()); diff != "" {
-		t.Errorf("journal (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want[:2], eng.MutatingCalls()); diff != "" {
-		t.Errorf("mutating calls (-want +got):\n%s", diff)
-	}
 }
 
 func TestFaultsOnBothSidesOfACall(t *testing.T) {
@@ -92,19 +69,20 @@ func TestFaultsOnBothSidesOfACall(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eng := newEngine(t)
-			c.fault(eng)
-			if err := createRecovering(t.Context(), eng); !errors.Is(err, lost) {
-				t.Fatalf("%s: CreateContainer: %v, want %v", c.reason, err, lost)
-			}
-			eng.ResetHooks()
-			_, err := eng.InspectContainer(t.Context(), "a")
-			if exists := err == nil; exists != c.exists {
-				t.Errorf("%s: container exists %v, want %v (%v)", c.reason, exists, c.exists, err)
-			}
-		})
+		eng := newEngine(t)
+		c.fault(eng)
+		if err := createRecovering(t.Context(), eng); !errors.Is(err, lost) {
+			t.Errorf("%s: %s: CreateContainer: %v, want %v", name, c.reason, err, lost)
+		}
+		calls := []simulated.Call{{Number: 1, Method: "CreateContainer", Name: "a", Mutating: true}}
+		if diff := cmp.Diff(calls, eng.MutatingCalls()); diff != "" {
+			t.Errorf("%s: calls (-want +got):\n%s", name, diff)
+		}
+		eng.ResetHooks()
+		_, err := eng.InspectContainer(t.Context(), "a")
+		if exists := err == nil; exists != c.exists {
+			t.Errorf("%s: %s: container exists %v, want %v (%v)", name, c.reason, exists, c.exists, err)
+		}
 	}
 }
 
@@ -121,6 +99,8 @@ func createRecovering(ctx context.Context, eng *simulated.Engine) (err error) {
 
 func TestEndsOfAProcess(t *testing.T) {
 	t.Parallel()
+	crash := func(eng *simulated.Engine) error { return eng.CrashContainer("a", 1, false) }
+	kill := func(eng *simulated.Engine) error { return eng.KillContainer("a", 137, true) }
 	cases := map[string]struct {
 		reason  string
 		policy  engine.RestartPolicy
@@ -130,46 +110,38 @@ func TestEndsOfAProcess(t *testing.T) {
 	}{
 		"crash without policy": {
 			reason: "nothing starts it again",
-			policy: engine.RestartNever,
-			end:    func(eng *simulated.Engine) error { return eng.CrashContainer("a", 1, false) },
+			policy: engine.RestartNever, end: crash,
 			status: engine.StatusExited, restart: engine.StatusExited,
 		},
 		"crash with policy": {
 			reason: "the policy starts it immediately",
-			policy: engine.RestartUnlessStopped,
-			end:    func(eng *simulated.Engine) error { return eng.CrashContainer("a", 1, false) },
+			policy: engine.RestartUnlessStopped, end: crash,
 			status: engine.StatusRunning, restart: engine.StatusRunning,
 		},
 		"kill by a user": {
 			reason: "a signal through the API counts as the wish to stop",
-			policy: engine.RestartUnlessStopped,
-			end:    func(eng *simulated.Engine) error { return eng.KillContainer("a", 137, true) },
+			policy: engine.RestartUnlessStopped, end: kill,
 			status: engine.StatusExited, restart: engine.StatusExited,
 		},
 		"kill by a user, always": {
 			reason: "the wish to stop ends with the engine",
-			policy: engine.RestartAlways,
-			end:    func(eng *simulated.Engine) error { return eng.KillContainer("a", 137, true) },
+			policy: engine.RestartAlways, end: kill,
 			status: engine.StatusExited, restart: engine.StatusRunning,
 		},
 		"engine restart": {
 			reason: "a running container runs again",
-			policy: engine.RestartUnlessStopped,
-			end:    func(*simulated.Engine) error { return nil },
+			policy: engine.RestartUnlessStopped, end: func(*simulated.Engine) error { return nil },
 			status: engine.StatusRunning, restart: engine.StatusRunning,
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eng, ctx := newEngine(t), t.Context()
-			must.Get(eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage, Restart: c.policy}))(t)
-			must.Succeed(t, eng.StartContainer(ctx, "a"))
-			must.Succeed(t, c.end(eng))
-			wantStatus(t, eng, c.reason, c.status)
-			eng.RestartEngine()
-			wantStatus(t, eng, c.reason+", after the engine's restart", c.restart)
-		})
+		eng, ctx := newEngine(t), t.Context()
+		must.Get(eng.CreateContainer(ctx, engine.Spec{Name: "a", Image: testImage, Restart: c.policy}))(t)
+		must.Succeed(t, eng.StartContainer(ctx, "a"))
+		must.Succeed(t, c.end(eng))
+		wantStatus(t, eng, name+": "+c.reason, c.status)
+		eng.RestartEngine()
+		wantStatus(t, eng, name+": "+c.reason+", after the engine's restart", c.restart)
 	}
 }
 
@@ -204,42 +176,8 @@ func TestDownIsUnavailableAndLosesEvents(t *testing.T) {
 
 func wantEvent(t *testing.T, events <-chan engine.Event, want engine.EventKind) {
 	t.Helper()
-	select {
-	case event := <-events:
-		if event.Kind != want {
-			t.Errorf("event %q, want %q", event.Kind, want)
-		}
-	case <-time.After(10 * time.Second):
-		t.Errorf("no event, want %q", want)
-	}
-}
-
-func TestScriptedNode(t *testing.T) {
-	t.Parallel()
-	eng, ctx := newEngine(t), t.Context()
-	eng.OnStart(func(name string) {
-		if err := eng.WriteFile(name, "/var/lib/record", []byte("done")); err != nil {
-			t.Error(err)
-		}
-	})
-	eng.HandleExec(func(container string, command engine.Command) (engine.Output, error) {
-		content, err := eng.ReadFile(container, command.Args[1])
-		if err != nil {
-			return engine.Output{Stderr: []byte("no such file")}, &engine.ExitError{Code: 1}
-		}
-		return engine.Output{Stdout: content}, nil
-	})
-	spec := engine.Spec{Name: "a", Image: testImage, Mounts: []engine.Mount{{Type: engine.MountVolume, Target: "/var"}}}
-	must.Get(eng.CreateContainer(ctx, spec))(t)
-	must.Succeed(t, eng.StartContainer(ctx, "a"))
-	output, err := eng.Exec(ctx, "a", engine.Command{Args: []string{"cat", "/var/lib/record"}})
-	if err != nil || string(output.Stdout) != "done" {
-		t.Errorf("exec: %q, %v, want what OnStart wrote", output.Stdout, err)
-	}
-	output, err = eng.Exec(ctx, "a", engine.Command{Args: []string{"cat", "/absent"}})
-	var exit *engine.ExitError
-	if !errors.As(err, &exit) || exit.Code != 1 || string(output.Stderr) != "no such file" {
-		t.Errorf("exec of what fails: %q, %v, want code 1 with the output", output.Stderr, err)
+	if event := <-events; event.Kind != want {
+		t.Errorf("event %q, want %q", event.Kind, want)
 	}
 }
 
