@@ -33,7 +33,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
 
@@ -78,7 +78,7 @@ func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, cluster
 // recordMoves has each cluster recorded that is moved away, for capcon: its objects are
 // gone then, and its containers must not be taken for orphaned.
 func recordMoves(mgr ctrl.Manager) error {
-	begin := manager.RunnableFunc(func(ctx context.Context) error { return moves.Begin(ctx, mgr.GetClient()) })
+	begin := manager.RunnableFunc(func(ctx context.Context) error { return plane.BeginMoves(ctx, mgr.GetClient()) })
 	if err := mgr.Add(begin); err != nil {
 		return fmt.Errorf("add the record of moved clusters: %w", err)
 	}
@@ -86,6 +86,6 @@ func recordMoves(mgr ctrl.Manager) error {
 		if cluster.OwnerID() == "" {
 			return nil // it has nothing on the engine
 		}
-		return moves.Add(ctx, mgr.GetClient(), cluster.OwnerID(), cluster.Namespace+"/"+cluster.Name)
+		return plane.AddMove(ctx, mgr.GetClient(), cluster.OwnerID(), cluster.Namespace+"/"+cluster.Name)
 	})
 }

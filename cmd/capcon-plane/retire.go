@@ -24,8 +24,8 @@ import (
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
 )
 
 // retire asks the daemon of this container to retire, and prints its answer.
@@ -36,11 +36,11 @@ func retire(args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	clusters, err := retirement.Request(ctrl.SetupSignalHandler(), stateDir)
+	clusters, err := plane.Retire(ctrl.SetupSignalHandler(), stateDir)
 	if err != nil {
 		return err
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(retirement.Answer{Clusters: clusters}); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(plane.RetireAnswer{Clusters: clusters}); err != nil {
 		return fmt.Errorf("print response: %w", err)
 	}
 	return nil

@@ -31,7 +31,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -68,10 +67,10 @@ func newShared(t *testing.T) *shared {
 // exec is "capcon-plane retire".
 func (s *shared) exec(container string, _ engine.Command) (engine.Output, error) {
 	volume := s.engine.VolumesOf(container)[0]
-	answer := retirement.Answer{Clusters: s.clusters[volume]}
+	answer := RetireAnswer{Clusters: s.clusters[volume]}
 	if len(answer.Clusters) == 0 {
 		s.retired[volume] = true
-		if err := s.engine.WriteFile(container, stateDir+"/"+retirement.File, nil); err != nil {
+		if err := s.engine.WriteFile(container, stateDir+"/"+RetiredFile, nil); err != nil {
 			s.t.Errorf("write mark: %v", err)
 		}
 	}

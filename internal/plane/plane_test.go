@@ -31,7 +31,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -56,7 +55,7 @@ func newEngine(t *testing.T) *simulated.Engine {
 		}
 	})
 	eng.HandleExec(func(name string, _ engine.Command) (engine.Output, error) {
-		return engine.Output{Stdout: []byte(`{"clusters":null}`)}, eng.WriteFile(name, stateDir+"/"+retirement.File, nil)
+		return engine.Output{Stdout: []byte(`{"clusters":null}`)}, eng.WriteFile(name, stateDir+"/"+RetiredFile, nil)
 	})
 	return eng
 }

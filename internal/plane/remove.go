@@ -26,7 +26,6 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
 )
 
 // Remove removes the plane's container and volume, with all objects in it, and
@@ -85,7 +84,7 @@ func (p *Plane) retire(ctx context.Context, container engine.Container) (cluster
 	if err != nil {
 		return nil, fmt.Errorf("retire the management plane: %w: %s", err, bytes.TrimSpace(output.Stderr))
 	}
-	var answer retirement.Answer
+	var answer RetireAnswer
 	if err := json.Unmarshal(output.Stdout, &answer); err != nil {
 		return nil, fmt.Errorf("parse response of the management plane: %w", err)
 	}
@@ -98,7 +97,7 @@ func (p *Plane) retired(ctx context.Context, container engine.Container) (bool, 
 	if container.Status == engine.StatusCreated {
 		return false, nil // nothing can be read before the first start
 	}
-	mark, err := p.engine.Download(ctx, container.ID, path.Join(stateDir, retirement.File))
+	mark, err := p.engine.Download(ctx, container.ID, path.Join(stateDir, RetiredFile))
 	if errors.Is(err, engine.ErrNotFound) {
 		return false, nil
 	}

@@ -34,9 +34,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/supervise"
 )
 
@@ -69,7 +69,7 @@ func Run(ctx context.Context, opts Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 
-	if retired, err := retirement.Marked(opts.StateDir); err != nil {
+	if retired, err := plane.IsRetired(opts.StateDir); err != nil {
 		return err
 	} else if retired {
 		opts.Log.Info("Management plane is retired")

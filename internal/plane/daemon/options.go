@@ -24,7 +24,7 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // DefaultStateDir is where the container mounts its volume.
@@ -136,8 +136,8 @@ type layout string
 func (l layout) path(name string) string { return filepath.Join(string(l), name) }
 
 func (l layout) lock() string              { return l.path("lock") }
-func (l layout) retired() string           { return l.path(retirement.File) }
-func (l layout) control() string           { return l.path(retirement.Socket) }
+func (l layout) retired() string           { return l.path(plane.RetiredFile) }
+func (l layout) control() string           { return l.path(plane.ControlSocket) }
 func (l layout) etcdData() string          { return l.path("etcd") }
 func (l layout) pki() string               { return l.path("pki") }
 func (l layout) apiServer() string         { return l.path("pki/apiserver.pem") }

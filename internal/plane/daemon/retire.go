@@ -32,8 +32,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/pki"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/supervise"
 )
 
@@ -69,12 +69,12 @@ func (id *identity) serveControl(ctx context.Context, supervisor *supervise.Supe
 	retired := make(chan struct{})
 	var one sync.Mutex
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+retirement.Path, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST "+plane.RetirePath, func(w http.ResponseWriter, _ *http.Request) {
 		one.Lock()
 		defer one.Unlock()
 		select {
 		case <-retired:
-			id.answer(w, retirement.Answer{})
+			id.answer(w, plane.RetireAnswer{})
 			return
 		default:
 		}
@@ -84,7 +84,7 @@ func (id *identity) serveControl(ctx context.Context, supervisor *supervise.Supe
 		if err == nil && len(clusters) == 0 {
 			defer close(retired)
 		}
-		answer := retirement.Answer{Clusters: clusters}
+		answer := plane.RetireAnswer{Clusters: clusters}
 		if err != nil {
 			answer.Error = err.Error()
 		}
@@ -109,7 +109,7 @@ func (id *identity) serveControl(ctx context.Context, supervisor *supervise.Supe
 	return nil
 }
 
-func (id *identity) answer(w http.ResponseWriter, answer retirement.Answer) {
+func (id *identity) answer(w http.ResponseWriter, answer plane.RetireAnswer) {
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		id.opts.Log.Error(err, "Failed to answer retirement request")
 	}

@@ -30,7 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/retirement"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -74,7 +74,7 @@ func TestIntegrationRetire(t *testing.T) {
 	p.testStop(t)
 	p.start(t)
 	eventually(t, "the next daemon says so", func() error {
-		if clusters, err := retirement.Request(t.Context(), p.dir); err != nil || len(clusters) > 0 {
+		if clusters, err := plane.Retire(t.Context(), p.dir); err != nil || len(clusters) > 0 {
 			return fmt.Errorf("retire: %v, %w", clusters, cmp.Or(err, errors.New("want no Clusters")))
 		}
 		return nil
@@ -90,10 +90,10 @@ func TestIntegrationRetireWhileStarting(t *testing.T) {
 	p := newTestPlane(t)
 	p.start(t)
 	eventually(t, "there is a control socket", func() error {
-		_, err := os.Stat(filepath.Join(p.dir, retirement.Socket))
+		_, err := os.Stat(filepath.Join(p.dir, plane.ControlSocket))
 		return err
 	})
-	if clusters, err := retirement.Request(t.Context(), p.dir); err != nil || len(clusters) > 0 {
+	if clusters, err := plane.Retire(t.Context(), p.dir); err != nil || len(clusters) > 0 {
 		t.Errorf("retire: %v, %v; want no Clusters", clusters, err)
 	}
 }
@@ -117,7 +117,7 @@ func (p *testPlane) createAndRetire(t *testing.T, round int) (created, clusters 
 		}
 	})
 	time.Sleep(lead)
-	clusters, err := retirement.Request(t.Context(), p.dir)
+	clusters, err := plane.Retire(t.Context(), p.dir)
 	if err != nil {
 		t.Errorf("retire: %v", err)
 	}

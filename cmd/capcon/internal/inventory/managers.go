@@ -25,7 +25,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // Describe a manager by its clusters, and a plane by those that were moved away from it.
@@ -35,7 +35,7 @@ func (m *Manager) Describe(ctx context.Context, c client.Client) error {
 		return err
 	}
 	if m.Plane {
-		if m.Moves, err = moves.Read(ctx, c); err != nil {
+		if m.Moves, err = plane.ReadMoves(ctx, c); err != nil {
 			return err //nolint:wrapcheck // It says what was read.
 		}
 	}

@@ -24,7 +24,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
 // Manager is a management plane of the engine, or another management cluster.
@@ -38,7 +38,7 @@ type Manager struct {
 	// identity then, and Moves are the clusters that were moved away from it.
 	Plane bool
 	ID    string
-	Moves moves.Moves
+	Moves plane.Moves
 	// Clusters that it has.
 	Clusters []Cluster
 }

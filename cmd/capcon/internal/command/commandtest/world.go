@@ -42,7 +42,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -97,7 +96,7 @@ func New(t *testing.T) *World {
 		Controllers: func() {},
 	}
 	w.UseEngine(simulated.New(simulated.WithClock(w.Now)))
-	must.Succeed(t, moves.Begin(t.Context(), w.Client)) // as the manager of a plane does
+	must.Succeed(t, plane.BeginMoves(t.Context(), w.Client)) // as the manager of a plane does
 	w.Plane.Clusters = w.Clusters
 	return w
 }

@@ -31,7 +31,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -50,7 +49,7 @@ func TestMovedClusterIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := commandtest.Created(t)
-			must.Succeed(t, moves.Add(t.Context(), w.Client, "owner", "default/demo"))
+			must.Succeed(t, plane.AddMove(t.Context(), w.Client, "owner", "default/demo"))
 			w.Lose()
 			end := map[string]func(...string) string{"down": w.MustFail, "gc": w.MustRun}[command[0]]
 			commandtest.Contains(t, end(command...), "\"clusterctl move\" moved it to another management cluster")
@@ -75,7 +74,7 @@ func TestMovedClusterIsKept(t *testing.T) {
 func TestClusterThatWasMovedBackIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := commandtest.Created(t)
-	must.Succeed(t, moves.Add(t.Context(), w.Client, "owner", "default/demo"))
+	must.Succeed(t, plane.AddMove(t.Context(), w.Client, "owner", "default/demo"))
 	w.Lose()
 	w.Run("gc")
 	restore(w, "owner")
@@ -91,7 +90,7 @@ func TestClusterThatWasMovedBackIsDeleted(t *testing.T) {
 func TestDownAllWithAMovedCluster(t *testing.T) {
 	t.Parallel()
 	w := commandtest.Created(t)
-	must.Succeed(t, moves.Add(t.Context(), w.Client, "moved-id", "default/away"))
+	must.Succeed(t, plane.AddMove(t.Context(), w.Client, "moved-id", "default/away"))
 	must.Succeed(t, w.Directory().Save("away", state.Cluster{OwnerID: "moved-id", Plane: "plane-1"}))
 	w.AddContainer("away-a", "away", "moved-id", identity.RoleControlPlane)
 	w.Controllers = w.Vanish

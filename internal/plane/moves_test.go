@@ -14,29 +14,28 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package moves_test
+package plane
 
 import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/moves"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	c := fake.NewClientBuilder().Build()
-	if got := must.Get(moves.Read(t.Context(), c))(t); got.Recorded || got.Has("a") {
+	if got := must.Get(ReadMoves(t.Context(), c))(t); got.Recorded || got.Has("a") {
 		t.Errorf("A plane of an earlier version records nothing, got %+v", got)
 	}
 	for range 2 { // each start of the manager, and each attempt of clusterctl
-		must.Succeed(t, moves.Begin(t.Context(), c))
-		must.Succeed(t, moves.Add(t.Context(), c, "a", "default/demo"))
+		must.Succeed(t, BeginMoves(t.Context(), c))
+		must.Succeed(t, AddMove(t.Context(), c, "a", "default/demo"))
 	}
-	must.Succeed(t, moves.Add(t.Context(), c, "b", "default/lab"))
-	if got := must.Get(moves.Read(t.Context(), c))(t); !got.Recorded || !got.Has("a") || !got.Has("b") || got.Has("c") {
+	must.Succeed(t, AddMove(t.Context(), c, "b", "default/lab"))
+	if got := must.Get(ReadMoves(t.Context(), c))(t); !got.Recorded || !got.Has("a") || !got.Has("b") || got.Has("c") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -45,8 +44,8 @@ func TestMoves(t *testing.T) {
 func TestAddBegins(t *testing.T) {
 	t.Parallel()
 	c := fake.NewClientBuilder().Build()
-	must.Succeed(t, moves.Add(t.Context(), c, "a", "default/demo"))
-	if got := must.Get(moves.Read(t.Context(), c))(t); !got.Recorded || !got.Has("a") {
+	must.Succeed(t, AddMove(t.Context(), c, "a", "default/demo"))
+	if got := must.Get(ReadMoves(t.Context(), c))(t); !got.Recorded || !got.Has("a") {
 		t.Errorf("got %+v", got)
 	}
 }

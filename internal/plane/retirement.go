@@ -14,10 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package retirement is how a management plane is asked to end for good: what the
-// daemon (package daemon), the command inside its container and the plane as seen
-// from outside (package plane) agree on. See ADR 0005.
-package retirement
+package plane
 
 import (
 	"context"
@@ -31,19 +28,21 @@ import (
 	"path/filepath"
 )
 
+// How a plane is asked to end for good: what the daemon (package daemon), the command
+// inside its container and the plane as seen from outside agree on. See ADR 0005.
 const (
-	// File, below the state directory, marks a plane as retired: it had no
+	// RetiredFile, below the state directory, marks a plane as retired: it had no
 	// Cluster when its API server was stopped, and no daemon ever serves this
 	// state directory again.
-	File = "retired"
-	// Socket, below the state directory, is where the daemon takes requests.
-	Socket = "control.sock"
-	// Path of the request to retire.
-	Path = "/retire"
+	RetiredFile = "retired"
+	// ControlSocket, below the state directory, is where the daemon takes requests.
+	ControlSocket = "control.sock"
+	// RetirePath of the request to retire.
+	RetirePath = "/retire"
 )
 
-// Answer to a request to retire.
-type Answer struct {
+// RetireAnswer to a request to retire.
+type RetireAnswer struct {
 	// Clusters that keep the plane, "namespace/name"; none: it is retired.
 	Clusters []string `json:"clusters"`
 	// Error is why the daemon could not decide; the plane is not retired.
@@ -54,9 +53,9 @@ type Answer struct {
 // Clusters.
 var ErrUndecided = errors.New("management plane failed to retire")
 
-// Marked reports whether the plane of a state directory is retired.
-func Marked(stateDir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(stateDir, File))
+// IsRetired reports whether the plane of a state directory is retired.
+func IsRetired(stateDir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(stateDir, RetiredFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -66,18 +65,18 @@ func Marked(stateDir string) (bool, error) {
 	return true, nil
 }
 
-// Request asks the daemon of a state directory to retire, and returns the Clusters
+// Retire asks the daemon of a state directory to retire, and returns the Clusters
 // that keep it from that. None and no error: the plane is retired, which is final.
 // The daemon could not decide: ErrUndecided.
-func Request(ctx context.Context, stateDir string) ([]string, error) {
-	if marked, err := Marked(stateDir); err != nil || marked {
+func Retire(ctx context.Context, stateDir string) ([]string, error) {
+	if retired, err := IsRetired(stateDir); err != nil || retired {
 		return nil, err
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(stateDir, Socket))
+		return (&net.Dialer{}).DialContext(ctx, "unix", filepath.Join(stateDir, ControlSocket))
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://daemon"+Path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://daemon"+RetirePath, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("request retirement: %w", err)
 	}
@@ -85,7 +84,7 @@ func Request(ctx context.Context, stateDir string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("request retirement: %w", err)
 	}
-	var answer Answer
+	var answer RetireAnswer
 	err = json.NewDecoder(response.Body).Decode(&answer)
 	if err = errors.Join(err, response.Body.Close()); err != nil {
 		return nil, fmt.Errorf("read response of the daemon: %w", err)
