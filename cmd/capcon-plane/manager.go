@@ -49,7 +49,7 @@ func runManager(args []string) error {
 		Migrations: controllers.Migrations(),
 	}
 	var provider containerProvider
-	opts.Setups = []manager.SetupFunc{provider.setup}
+	opts.Setup = provider.setup
 	var kubeconfig string
 	flags := pflag.NewFlagSet("capcon-plane manager", pflag.ContinueOnError)
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "kubeconfig of the plane's API server")
@@ -58,7 +58,7 @@ func runManager(args []string) error {
 	flags.StringVar(&opts.WebhookCertName, "webhook-cert-name", "tls.pem", "file in it with certificate and key")
 	flags.StringVar(&opts.HealthAddress, "health-address", "127.0.0.1:9440", "address of /healthz and /readyz")
 	flags.StringVar(&opts.MetricsAddress, "metrics-address", "0", "address of /metrics; 0 turns it off")
-	flags.IntVar(&opts.Concurrency, "concurrency", 0, "objects of one kind reconciled concurrently (default 10)")
+	flags.IntVar(&opts.Concurrency, "concurrency", manager.DefaultConcurrency, "objects of one kind reconciled concurrently")
 	provider.addFlags(flags)
 	if err := feature.MutableGates.Set(defaultFeatures); err != nil {
 		return fmt.Errorf("set feature gates: %w", err)

@@ -25,14 +25,13 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 )
 
 // retire asks the daemon of this container to retire, and prints its answer.
 func retire(args []string) error {
 	var stateDir string
 	flags := pflag.NewFlagSet("capcon-plane retire", pflag.ContinueOnError)
-	flags.StringVar(&stateDir, "state-dir", daemon.DefaultStateDir, "state directory of the daemon")
+	flags.StringVar(&stateDir, "state-dir", plane.StateDir, "state directory of the daemon")
 	if err := parse(flags, args); err != nil {
 		return err
 	}

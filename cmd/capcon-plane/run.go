@@ -20,12 +20,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
 	"github.com/capi-samples/cluster-api-provider-container/config/webhook"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 )
 
@@ -36,16 +38,19 @@ func runDaemon(args []string) error {
 	if err != nil {
 		return fmt.Errorf("find executable: %w", err)
 	}
-	args, managerArgs := cut(args)
-	opts := daemon.Options{
-		Manager:            append([]string{program, "manager"}, managerArgs...),
-		ManagerEnvironment: os.Environ(),
-		Manifests:          []fs.FS{crd.FS, webhook.FS},
-		Output:             os.Stderr,
+	var managerArgs []string
+	if at := slices.Index(args, "--"); at >= 0 {
+		args, managerArgs = args[:at], args[at+1:]
 	}
-	ports := daemon.DefaultPorts()
+	opts := daemon.Options{
+		Manager:   append([]string{program, "manager"}, managerArgs...),
+		Ports:     daemon.DefaultPorts(),
+		Manifests: []fs.FS{crd.FS, webhook.FS},
+		Output:    os.Stderr,
+	}
+	ports := &opts.Ports
 	flags := pflag.NewFlagSet("capcon-plane run", pflag.ContinueOnError)
-	flags.StringVar(&opts.StateDir, "state-dir", daemon.DefaultStateDir, "directory of everything that outlives the container")
+	flags.StringVar(&opts.StateDir, "state-dir", plane.StateDir, "directory of everything that outlives the container")
 	flags.StringVar(&opts.Binaries, "binaries", "/usr/local/bin", "directory of etcd, kube-apiserver and kube-controller-manager")
 	flags.StringVar(&opts.APIAddress, "api-address", "0.0.0.0", "address the API server listens on")
 	flags.IntVar(&ports.API, "api-port", ports.API, "port the API server listens on")
@@ -60,17 +65,6 @@ func runDaemon(args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	opts.Ports = ports
 	opts.Log = ctrl.Log.WithName("plane")
 	return daemon.Run(ctrl.SetupSignalHandler(), opts)
-}
-
-// cut splits arguments at "--".
-func cut(args []string) (before, after []string) {
-	for i, arg := range args {
-		if arg == "--" {
-			return args[:i], args[i+1:]
-		}
-	}
-	return args, nil
 }

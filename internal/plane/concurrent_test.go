@@ -56,7 +56,7 @@ func newShared(t *testing.T) *shared {
 	s.engine.AddImage(engine.Image{ID: "sha256:1", Tags: []string{testImage}}, nil)
 	s.engine.OnStart(func(name string) {
 		volume := s.engine.VolumesOf(name)[0]
-		if err := s.engine.WriteFile(name, stateDir+"/"+adminKubeconfig, []byte(volume)); err != nil {
+		if err := s.engine.WriteFile(name, StateDir+"/"+AdminKubeconfig, []byte(volume)); err != nil {
 			t.Errorf("write kubeconfig: %v", err)
 		}
 	})
@@ -70,7 +70,7 @@ func (s *shared) exec(container string, _ engine.Command) (engine.Output, error)
 	answer := RetireAnswer{Clusters: s.clusters[volume]}
 	if len(answer.Clusters) == 0 {
 		s.retired[volume] = true
-		if err := s.engine.WriteFile(container, stateDir+"/"+RetiredFile, nil); err != nil {
+		if err := s.engine.WriteFile(container, StateDir+"/"+RetiredFile, nil); err != nil {
 			s.t.Errorf("write mark: %v", err)
 		}
 	}

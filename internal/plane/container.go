@@ -157,7 +157,6 @@ func (a *attempt) describe(volume string, port uint16, socket string) (engine.Sp
 	d := description{
 		name: a.opts.Name, volume: volume, image: a.image, network: a.opts.Network, port: port,
 		engineName: a.info.Name, traits: a.info.Traits, engineSocket: socket, remapped: a.info.UserNamespaceRemap,
-		managerArgs: a.opts.ManagerArgs,
 	}
 	return d.spec()
 }

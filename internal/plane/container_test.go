@@ -34,7 +34,7 @@ func TestEnsureReplacesAnotherImage(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	mustEnsure(t, newPlane(eng))
-	must.Succeed(t, eng.WriteFile(DefaultName, stateDir+"/state", []byte("kept")))
+	must.Succeed(t, eng.WriteFile(DefaultName, StateDir+"/state", []byte("kept")))
 	eng.RemoveImage(testImage)
 	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
 	eng.ResetJournal()
@@ -45,7 +45,7 @@ func TestEnsureReplacesAnotherImage(t *testing.T) {
 	if diff := cmp.Diff([]string{"CreateContainer", "RemoveContainer", "StopContainer", "RemoveContainer", "CreateContainer", "StartContainer"}, mutations(eng)); diff != "" {
 		t.Errorf("Ensure: -want, +got:\n%s", diff)
 	}
-	kept, err := eng.ReadFile(DefaultName, stateDir+"/state")
+	kept, err := eng.ReadFile(DefaultName, StateDir+"/state")
 	if err != nil || string(kept) != "kept" {
 		t.Errorf("state after the replacement: got %q, %v", kept, err)
 	}
@@ -107,7 +107,7 @@ func TestEnsureUpgradesAnEarlierPlane(t *testing.T) {
 				spec := engine.Spec{
 					Name: DefaultName, Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName},
 					Labels: map[string]string{identity.LabelRole: string(identity.RolePlane), labelSpec: "earlier"},
-					Mounts: []engine.Mount{{Type: engine.MountVolume, Source: DefaultName, Target: stateDir}},
+					Mounts: []engine.Mount{{Type: engine.MountVolume, Source: DefaultName, Target: StateDir}},
 				}
 				must.Get(eng.CreateContainer(t.Context(), spec))(t)
 				must.Succeed(t, eng.StartContainer(t.Context(), DefaultName))

@@ -23,12 +23,12 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 const (
-	// adminKubeconfig is the daemon's, below stateDir.
-	adminKubeconfig = "admin.kubeconfig"
 	// stopGrace covers the graces of the processes inside.
 	stopGrace = 50 * time.Second
 	// ensureTries bounds the observations of the plane in one call. A first Ensure takes
@@ -222,21 +222,16 @@ func (a *attempt) await(ctx context.Context, container engine.Container) ([]byte
 // watch reports to changed that the container is gone or its plane retired. An
 // engine that does not answer is found out by those who wait.
 func (p *Plane) watch(ctx context.Context, container engine.Container, changed context.CancelCauseFunc) {
-	ticker := time.NewTicker(watchInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	_ = wait.PollUntilContextCancel(ctx, watchInterval, false, func(ctx context.Context) (bool, error) {
 		_, err := p.engine.InspectContainer(ctx, container.ID)
 		gone := errors.Is(err, engine.ErrNotFound)
-		if retired, err := p.retired(ctx, container); gone || err == nil && retired {
+		retired, err := p.retired(ctx, container)
+		if gone || err == nil && retired {
 			changed(errChanged)
-			return
+			return true, nil
 		}
-	}
+		return false, nil
+	})
 }
 
 // notReady adds to an error how the container fares.

@@ -184,7 +184,7 @@ func TestEnsureAfterACrash(t *testing.T) {
 func mustEnsureOn(t *testing.T, eng *simulated.Engine) {
 	t.Helper()
 	eng.OnStart(func(name string) {
-		if err := eng.WriteFile(name, stateDir+"/"+adminKubeconfig, []byte("kubeconfig")); err != nil {
+		if err := eng.WriteFile(name, StateDir+"/"+AdminKubeconfig, []byte("kubeconfig")); err != nil {
 			t.Errorf("write kubeconfig: %v", err)
 		}
 	})

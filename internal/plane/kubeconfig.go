@@ -17,14 +17,14 @@ limitations under the License.
 package plane
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"path"
 	"strings"
-	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -32,28 +32,19 @@ import (
 
 // awaitKubeconfig waits until the daemon has written the host's kubeconfig.
 func (p *Plane) awaitKubeconfig(ctx context.Context, id string) ([]byte, error) {
-	ticker := time.NewTicker(startInterval)
-	defer ticker.Stop()
-	for {
-		kubeconfig, err := p.downloadKubeconfig(ctx, id)
-		if err == nil {
-			return kubeconfig, nil
-		}
-		if !errors.Is(err, engine.ErrNotFound) {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-ticker.C:
-		}
-	}
+	var kubeconfig []byte
+	var last error
+	err := wait.PollUntilContextCancel(ctx, startInterval, true, func(ctx context.Context) (bool, error) {
+		kubeconfig, last = p.downloadKubeconfig(ctx, id)
+		return last == nil, engine.IgnoreNotFound(last)
+	})
+	return kubeconfig, cmp.Or(last, err)
 }
 
 // downloadKubeconfig reads the host's kubeconfig from the volume, and makes sure that it
 // works on this host. Not written yet: ErrNotFound.
 func (p *Plane) downloadKubeconfig(ctx context.Context, id string) (kubeconfig []byte, err error) {
-	kubeconfig, err = engine.ReadFile(ctx, p.engine, id, path.Join(stateDir, adminKubeconfig))
+	kubeconfig, err = engine.ReadFile(ctx, p.engine, id, path.Join(StateDir, AdminKubeconfig))
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig of the management plane: %w", err)
 	}

@@ -42,7 +42,7 @@ func TestTunnelOutlivesContainer(t *testing.T) {
 	eng.AddImage(engine.Image{Tags: []string{testImage}}, nil)
 	kubeconfig := fmt.Sprintf("clusters: [{name: a, cluster: {server: 'https://%s'}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n", server)
 	eng.OnStart(func(name string) {
-		must.Succeed(t, eng.WriteFile(name, stateDir+"/"+adminKubeconfig, []byte(kubeconfig)))
+		must.Succeed(t, eng.WriteFile(name, StateDir+"/"+AdminKubeconfig, []byte(kubeconfig)))
 	})
 	relayed := make(chan []string, 1)
 	eng.HandleExec(func(_ string, command engine.Command) (engine.Output, error) {

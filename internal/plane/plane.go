@@ -14,6 +14,15 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
+// Package plane is the management plane as seen from outside: one container on
+// an engine, and how it is made sure of, observed and removed. What runs inside
+// is in the packages below: daemon, manager, manifests, pki, readiness and
+// supervise.
+//
+// The container is nothing but its image: all state lies in a volume, which
+// also records, as a label, the host port the API is published on. So a plane
+// may be replaced by one of a newer image, and a container that was lost is
+// recreated, and kubeconfigs printed before stay valid.
 package plane
 
 import (
@@ -25,8 +34,6 @@ import (
 	"net"
 	"strconv"
 	"time"
-
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -55,8 +62,6 @@ type Options struct {
 	// LastKubeconfig is the one of this plane, or one that it replaced, that worked last on
 	// this host; nil = none. It is not downloaded again while the plane answers with it.
 	LastKubeconfig []byte
-	// ManagerArgs are further flags of the manager.
-	ManagerArgs []string
 	// ReadyTimeout bounds how long Ensure waits for a plane that runs.
 	// Default 3 min.
 	ReadyTimeout time.Duration
@@ -93,7 +98,7 @@ func New(eng Engine, opts Options) *Plane {
 	if opts.ReadyTimeout == 0 {
 		opts.ReadyTimeout = 3 * time.Minute
 	}
-	return &Plane{engine: eng, opts: opts, choosePort: freePort, ready: waitReady, answers: checkAnswers}
+	return &Plane{engine: eng, opts: opts, choosePort: freePort, ready: readiness.Wait, answers: readiness.Check}
 }
 
 // The range that ports are chosen from: above the registered services users
@@ -120,15 +125,6 @@ func freePort(ctx context.Context) (uint16, error) {
 	return 0, fmt.Errorf("find free port: %w", last)
 }
 
-func waitReady(ctx context.Context, kubeconfig []byte, missing func(error)) error {
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
-	}
-	_, err = readiness.Wait(ctx, config, missing)
-	return err
-}
-
 // The check whether the API server answers is bounded: a frozen one never does. Docker's client
 // makes an SSH connection for each tunnel, which takes seconds to a slow host.
 const (
@@ -141,15 +137,6 @@ func (p *Plane) answerTimeout() time.Duration {
 		return tunnelAnswerTimeout
 	}
 	return answerTimeout
-}
-
-func checkAnswers(ctx context.Context, kubeconfig []byte) error {
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
-	}
-	_, err = readiness.Check(ctx, config)
-	return err
 }
 
 // State is what there is of a plane.

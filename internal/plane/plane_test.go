@@ -47,7 +47,7 @@ func newEngine(t *testing.T) *simulated.Engine {
 	eng := simulated.New()
 	eng.AddImage(engine.Image{ID: "sha256:1", Tags: []string{testImage}}, nil)
 	eng.OnStart(func(name string) {
-		path := stateDir + "/" + adminKubeconfig
+		path := StateDir + "/" + AdminKubeconfig
 		if _, err := eng.ReadFile(name, path); errors.Is(err, engine.ErrNotFound) {
 			if err := eng.WriteFile(name, path, []byte("kubeconfig")); err != nil {
 				t.Errorf("write kubeconfig: %v", err)
@@ -55,7 +55,7 @@ func newEngine(t *testing.T) *simulated.Engine {
 		}
 	})
 	eng.HandleExec(func(name string, _ engine.Command) (engine.Output, error) {
-		return engine.Output{Stdout: []byte(`{"clusters":null}`)}, eng.WriteFile(name, stateDir+"/"+RetiredFile, nil)
+		return engine.Output{Stdout: []byte(`{"clusters":null}`)}, eng.WriteFile(name, StateDir+"/"+RetiredFile, nil)
 	})
 	return eng
 }
@@ -124,7 +124,6 @@ func TestSpec(t *testing.T) {
 		"engine":  func(d *description) { d.engineName = "podman" },
 		"socket":  func(d *description) { d.engineSocket = "/other" },
 		"users":   func(d *description) { d.remapped = true },
-		"flags":   func(d *description) { d.managerArgs = []string{"--other"} },
 	} {
 		if hash(change) == spec.Labels[labelSpec] {
 			t.Errorf("another %s does not change the hash", name)

@@ -77,7 +77,7 @@ func (p *Plane) retire(ctx context.Context, container engine.Container) (cluster
 	if container.Labels[labelVolume] == "" {
 		return nil, fmt.Errorf("%w; upgrade it with \"capcon plane up\", then remove it", ErrCannotRetire)
 	}
-	output, err := p.engine.Exec(ctx, container.ID, engine.Command{Args: []string{program, "retire", "--state-dir=" + stateDir}})
+	output, err := p.engine.Exec(ctx, container.ID, engine.Command{Args: []string{program, "retire", "--state-dir=" + StateDir}})
 	if errors.Is(err, engine.ErrConflict) {
 		return nil, fmt.Errorf("%w: container is %s: %w", ErrNotReady, container.Status, err)
 	}
@@ -97,7 +97,7 @@ func (p *Plane) retired(ctx context.Context, container engine.Container) (bool, 
 	if container.Status == engine.StatusCreated {
 		return false, nil // nothing can be read before the first start
 	}
-	mark, err := p.engine.Download(ctx, container.ID, path.Join(stateDir, RetiredFile))
+	mark, err := p.engine.Download(ctx, container.ID, path.Join(StateDir, RetiredFile))
 	if errors.Is(err, engine.ErrNotFound) {
 		return false, nil
 	}

@@ -17,7 +17,6 @@ limitations under the License.
 package plane
 
 import (
-	"maps"
 	"net/netip"
 	"path"
 
@@ -28,9 +27,11 @@ import (
 const (
 	// DefaultName of the plane's container; its volume's name begins with it.
 	DefaultName = "capcon-plane"
-	// stateDir is where the container finds its volume; the daemon's
-	// default.
-	stateDir = "/var/lib/capcon-plane"
+	// StateDir is where the container finds its volume.
+	StateDir = "/var/lib/capcon-plane"
+	// AdminKubeconfig is the file of the daemon, below the state directory, by which the
+	// host reaches the plane.
+	AdminKubeconfig = "admin.kubeconfig"
 	// program, socket and socketDir are paths in the container.
 	program   = "/usr/local/bin/capcon-plane"
 	socket    = "/run/capcon/engine.sock"
@@ -63,8 +64,7 @@ type description struct {
 	engineName, engineSocket string
 	traits                   engine.Traits
 	// remapped: the engine keeps volumes for other users than root.
-	remapped    bool
-	managerArgs []string
+	remapped bool
 }
 
 // spec describes the container.
@@ -74,14 +74,14 @@ func (d description) spec() (engine.Spec, error) {
 		Hostname:   d.name,
 		Image:      d.image,
 		Entrypoint: []string{program},
-		Command: append([]string{
+		Command: []string{
 			"run",
-			"--state-dir=" + stateDir,
+			"--state-dir=" + StateDir,
 			"--public-url=https://" + netip.AddrPortFrom(loopback(), d.port).String(),
 			"--",
 			"--engine=" + d.engineName,
 			"--self-container=" + d.name,
-		}, d.managerArgs...),
+		},
 		Environment: d.environment(),
 		// The socket belongs to root on the host, who inside is root without
 		// any capability: enough to open what is one's own.
@@ -97,7 +97,7 @@ func (d description) spec() (engine.Spec, error) {
 		// Pods do: docs/adr/0007-plane-on-the-network.md.
 		Ports: []engine.PortBinding{{HostAddress: loopback(), HostPort: d.port, ContainerPort: apiPort}},
 		Mounts: []engine.Mount{
-			{Type: engine.MountVolume, Source: d.volume, Target: stateDir},
+			{Type: engine.MountVolume, Source: d.volume, Target: StateDir},
 			d.engineMount(),
 		},
 		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true, EngineSocket: true},
@@ -110,11 +110,13 @@ func (d description) spec() (engine.Spec, error) {
 		// Root owns the socket and not the volume.
 		spec.Security.AddCapabilities = []string{"DAC_OVERRIDE", "FOWNER"}
 	}
-	hash, err := hashOf(spec)
+	// Without the image: that one is compared by what it names now.
+	hashed := spec
+	hashed.Image = ""
+	hash, err := hashed.Hash()
 	if err != nil {
-		return engine.Spec{}, err
+		return engine.Spec{}, err //nolint:wrapcheck // It names the container.
 	}
-	spec.Labels = maps.Clone(spec.Labels)
 	spec.Labels[labelSpec] = hash
 	spec.Labels[labelSocket] = d.engineSocket
 	return spec, nil
@@ -145,12 +147,6 @@ func (d description) environment() map[string]string {
 		at = path.Join(socketDir, path.Base(d.engineSocket))
 	}
 	return map[string]string{d.traits.SocketVariable: "unix://" + at}
-}
-
-// hashOf a spec, without its image: that one is compared by what it names now.
-func hashOf(spec engine.Spec) (string, error) {
-	spec.Image = ""
-	return spec.Hash()
 }
 
 // loopback is where the plane's port is published, and where the plane reaches itself.

@@ -18,6 +18,7 @@ package daemon
 
 import (
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -167,7 +168,7 @@ func (id *identity) managerProcess() supervise.Process {
 			"webhook-cert-name", filepath.Base(id.files.webhook()),
 			"health-address", loopback(id.opts.Ports.Health),
 		)...),
-		Environment: id.opts.ManagerEnvironment,
+		Environment: os.Environ(),
 		Ready:       id.managerReady,
 	}
 }

@@ -20,16 +20,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -55,8 +54,7 @@ const (
 // connect.ErrSocketReplaced. A plane that is retired, also by an earlier daemon, runs
 // nothing and waits for ctx to end.
 func Run(ctx context.Context, opts Options) (err error) {
-	opts = opts.withDefaults()
-	began := time.Now()
+	start := time.Now()
 	if err := findPrograms(opts); err != nil {
 		return err
 	}
@@ -87,11 +85,11 @@ func Run(ctx context.Context, opts Options) (err error) {
 	defer cancel(nil)
 	background.Go(func() { id.keepRenewing(ctx) })
 	background.Go(func() { watchSocket(ctx, cancel) })
-	return id.run(ctx, began)
+	return id.run(ctx, start)
 }
 
 // run runs the plane's processes until ctx ends.
-func (id *identity) run(ctx context.Context, began time.Time) error {
+func (id *identity) run(ctx context.Context, start time.Time) error {
 	control, err := id.listenControl(ctx)
 	if err != nil {
 		return err
@@ -106,7 +104,7 @@ func (id *identity) run(ctx context.Context, began time.Time) error {
 		}
 		return err
 	}
-	id.opts.Log.Info("Management plane is ready", "after", time.Since(began).Round(time.Millisecond).String())
+	id.opts.Log.Info("Management plane is ready", "after", time.Since(start).Round(time.Millisecond).String())
 	if err := id.serveControl(ctx, supervisor, control); err != nil {
 		return err
 	}
@@ -120,12 +118,8 @@ func (id *identity) run(ctx context.Context, began time.Time) error {
 // findPrograms checks that there is something to run: a program that is not
 // there does not come by trying again.
 func findPrograms(opts Options) error {
-	programs := []string{filepath.Join(opts.Binaries, processEtcd), filepath.Join(opts.Binaries, processAPIServer)}
-	if len(opts.Manager) > 0 {
-		programs = append(programs, filepath.Join(opts.Binaries, processControllerManager), opts.Manager[0])
-	}
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
+	for _, program := range []string{processEtcd, processAPIServer, processControllerManager} {
+		if _, err := exec.LookPath(filepath.Join(opts.Binaries, program)); err != nil {
 			return fmt.Errorf("find executables of the management plane: %w", err)
 		}
 	}
@@ -145,13 +139,11 @@ func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor)
 		return err
 	}
 	together, ctx := errgroup.WithContext(ctx)
-	if len(id.opts.Manager) > 0 {
-		together.Go(func() error { return supervisor.Start(ctx, id.managerProcess()) })
-	}
+	together.Go(func() error { return supervisor.Start(ctx, id.managerProcess()) })
 	together.Go(func() error {
 		// kube-controller-manager waits for this itself, but exits after ten seconds.
 		err := supervisor.Await(ctx, processAPIServer, id.apiReady)
-		if err != nil || len(id.opts.Manager) == 0 {
+		if err != nil {
 			return err
 		}
 		return supervisor.Start(ctx, id.controllerManagerProcess())
@@ -161,7 +153,7 @@ func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor)
 
 // install brings the API up to what the manager serves.
 func (id *identity) install(ctx context.Context) error {
-	began := time.Now()
+	start := time.Now()
 	config, err := clientcmd.BuildConfigFromFlags("", id.files.kubeconfig(userDaemon))
 	if err != nil {
 		return fmt.Errorf("read kubeconfig: %w", err)
@@ -171,15 +163,14 @@ func (id *identity) install(ctx context.Context) error {
 	if err := forgetReadiness(ctx, config); err != nil {
 		return err
 	}
-	more := slices.DeleteFunc(slices.Clone(id.opts.Manifests), func(f fs.FS) bool { return f == nil })
-	objects, err := manifests.Objects(manifests.Server{URL: id.webhookURL(), CABundle: id.api.CertificatePEM()}, more...)
+	objects, err := manifests.Objects(manifests.Server{URL: id.webhookURL(), CABundle: id.api.CertificatePEM()}, id.opts.Manifests...)
 	if err != nil {
 		return err
 	}
 	if err := manifests.Install(ctx, config, objects); err != nil {
 		return err
 	}
-	id.opts.Log.Info("Installed manifests", "objects", len(objects), "after", time.Since(began).Round(time.Millisecond).String())
+	id.opts.Log.Info("Installed manifests", "objects", len(objects), "after", time.Since(start).Round(time.Millisecond).String())
 	return nil
 }
 
@@ -199,20 +190,13 @@ func forgetReadiness(ctx context.Context, config *rest.Config) error {
 // files again by itself.
 func (id *identity) keepRenewing(ctx context.Context) {
 	interval := min(max(id.opts.Lifetime/3/renewalChecks, shortestRenewalCheck), longestRenewalCheck)
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			renewed, err := id.renew(now)
-			if err != nil {
-				id.opts.Log.Error(err, "Failed to renew certificates")
-			}
-			if len(renewed) > 0 {
-				id.opts.Log.Info("Renewed certificates", "certificates", renewed)
-			}
+	wait.UntilWithContext(ctx, func(context.Context) {
+		renewed, err := id.renew(time.Now())
+		if err != nil {
+			id.opts.Log.Error(err, "Failed to renew certificates")
 		}
-	}
+		if len(renewed) > 0 {
+			id.opts.Log.Info("Renewed certificates", "certificates", renewed)
+		}
+	}, interval)
 }

@@ -21,6 +21,8 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 )
 
@@ -31,18 +33,11 @@ const socketPeriod = 10 * time.Second
 // Docker does that keeps containers running while it restarts. The engine restarts
 // the plane's container then, and mounts the new socket.
 func watchSocket(ctx context.Context, end context.CancelCauseFunc) {
-	ticker := time.NewTicker(socketPeriod)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			if err := connect.CheckSocket(); errors.Is(err, connect.ErrSocketReplaced) {
-				end(err)
-			}
+	wait.UntilWithContext(ctx, func(context.Context) {
+		if err := connect.CheckSocket(); errors.Is(err, connect.ErrSocketReplaced) {
+			end(err)
 		}
-	}
+	}, socketPeriod)
 }
 
 // replacedSocket is why the plane ended, if watchSocket ended it.

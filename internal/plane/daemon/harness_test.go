@@ -38,7 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/readiness"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -132,7 +132,7 @@ func (p *testPlane) start(t *testing.T) {
 // connect reads the kubeconfig of the host, once it is there.
 func (p *testPlane) connect(t *testing.T) {
 	t.Helper()
-	path := filepath.Join(p.dir, daemon.AdminKubeconfig)
+	path := filepath.Join(p.dir, plane.AdminKubeconfig)
 	eventually(t, "the kubeconfig is there", func() error {
 		_, err := os.Stat(path)
 		return err
@@ -151,7 +151,7 @@ func (p *testPlane) awaitReady(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startPatience)
 	defer cancel()
-	if _, err := readiness.Wait(ctx, p.config, nil); err != nil {
+	if err := readiness.Wait(ctx, p.kubeconfig, func(error) {}); err != nil {
 		t.Fatalf("plane is not ready: %v", err)
 	}
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package daemon
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"net"
@@ -108,7 +109,7 @@ func (id *identity) ensureUsers() error {
 
 		path, server := id.files.kubeconfig(user), inside
 		if user == userAdmin {
-			path, server = id.files.adminKubeconfig(), id.opts.PublicURL
+			path, server = id.files.adminKubeconfig(), cmp.Or(id.opts.PublicURL, inside)
 		}
 		kubeconfig, err := id.api.Kubeconfig(server, "capcon-plane", user, token)
 		if err != nil {
@@ -133,7 +134,7 @@ func (id *identity) renew(now time.Time) ([]string, error) {
 	}{
 		{id.api, pki.Certificate{
 			Path: id.files.apiServer(), CommonName: "kube-apiserver", Usages: serving,
-			Names: append([]string{"localhost", "capcon-plane"}, id.opts.Names...), Addresses: id.addresses,
+			Names: []string{"localhost", "capcon-plane"}, Addresses: id.addresses,
 		}},
 		{id.api, pki.Certificate{Path: id.files.webhook(), CommonName: "webhooks", Usages: serving, Names: []string{"localhost"}, Addresses: local}},
 		{id.api, pki.Certificate{Path: id.files.controllerManager(), CommonName: "kube-controller-manager", Usages: serving, Names: []string{"localhost"}, Addresses: local}},
@@ -157,11 +158,11 @@ func (id *identity) renew(now time.Time) ([]string, error) {
 func hostAddresses() ([]net.IP, error) {
 	// Also the loopback of a host whose interface for it has no address yet.
 	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	found, err := net.InterfaceAddrs()
+	all, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil, fmt.Errorf("list addresses of host: %w", err)
 	}
-	for _, a := range found {
+	for _, a := range all {
 		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && !n.IP.IsLinkLocalUnicast() {
 			addresses = append(addresses, n.IP)
 		}

@@ -32,7 +32,7 @@ import (
 
 func newTestIdentity(t *testing.T, dir string) *identity {
 	t.Helper()
-	id, err := newIdentity(Options{StateDir: dir}.withDefaults())
+	id, err := newIdentity(Options{StateDir: dir, Manager: []string{"manager"}, APIAddress: "0.0.0.0", Ports: DefaultPorts(), Lifetime: DefaultLifetime})
 	if err != nil {
 		t.Fatalf("newIdentity(...): %v", err)
 	}
@@ -119,7 +119,6 @@ func TestRenewalKeepsKubeconfig(t *testing.T) {
 func TestNoSecretInArguments(t *testing.T) {
 	t.Parallel()
 	id := newTestIdentity(t, t.TempDir())
-	id.opts.Manager = []string{"manager"}
 	for _, process := range []struct{ args, environment []string }{
 		{id.etcdProcess().Args, id.etcdProcess().Environment},
 		{id.apiServerProcess().Args, id.apiServerProcess().Environment},
@@ -137,7 +136,6 @@ func TestNoSecretInArguments(t *testing.T) {
 func TestOnlyTheAPIIsReachable(t *testing.T) {
 	t.Parallel()
 	id := newTestIdentity(t, t.TempDir())
-	id.opts.Manager = []string{"manager"}
 	for _, process := range [][]string{id.etcdProcess().Args, id.controllerManagerProcess().Args, id.managerProcess().Args} {
 		for _, arg := range process {
 			name, value, _ := strings.Cut(arg, "=")

@@ -36,7 +36,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -271,7 +271,7 @@ func (p *testPlane) mustKeepState(t *testing.T) {
 	if err := p.client.Get(t.Context(), client.ObjectKeyFromObject(made), made); err != nil {
 		t.Errorf("get Cluster with the first kubeconfig: %v", err)
 	}
-	kubeconfig := must.Get(os.ReadFile(filepath.Join(p.dir, daemon.AdminKubeconfig)))(t)
+	kubeconfig := must.Get(os.ReadFile(filepath.Join(p.dir, plane.AdminKubeconfig)))(t)
 	if !bytes.Equal(p.kubeconfig, kubeconfig) {
 		t.Error("the kubeconfig changed")
 	}

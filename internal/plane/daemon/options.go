@@ -27,13 +27,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// DefaultStateDir is where the container mounts its volume.
-const DefaultStateDir = "/var/lib/capcon-plane"
-
-// AdminKubeconfig is the file, below the state directory, by which the host
-// reaches the plane.
-const AdminKubeconfig = "admin.kubeconfig"
-
 // DefaultLifetime of certificates: a plane is restarted, and so renews, far
 // more often, and while it runs it renews in time.
 const DefaultLifetime = 365 * 24 * time.Hour
@@ -51,83 +44,38 @@ func DefaultPorts() Ports {
 	return Ports{API: 6443, EtcdClient: 2379, EtcdPeer: 2380, ControllerManager: 10257, Webhook: 9443, Health: 9440}
 }
 
-// Options of a daemon.
+// Options of a daemon. All are required, except where it says otherwise.
 type Options struct {
-	// StateDir holds everything that outlives the daemon. Default:
-	// DefaultStateDir.
+	// StateDir holds everything that outlives the daemon.
 	StateDir string
 	// Binaries is the directory of etcd, kube-apiserver and
-	// kube-controller-manager. Default /usr/local/bin.
+	// kube-controller-manager.
 	Binaries string
 	// Manager is the command line that runs the manager; the daemon adds
 	// --kubeconfig, --webhook-port, --webhook-cert-dir and --health-address.
-	// Empty: neither manager nor controller manager run, which is enough to
-	// test against an API server.
 	Manager []string
-	// ManagerEnvironment is the environment of the manager, "KEY=value".
-	ManagerEnvironment []string
 
-	// APIAddress is the address the API server listens on. Default 0.0.0.0:
-	// the host, through the engine's published port, and nodes reach it.
+	// APIAddress is the address the API server listens on: the host, through the
+	// engine's published port, and nodes reach it.
 	APIAddress string
-	// Ports to listen on; those that are zero get their default.
-	Ports Ports
+	Ports      Ports
 	// PublicURL is the server in the kubeconfig for the host. Default
 	// https://127.0.0.1:<API port>.
 	PublicURL string
-	// Names that the API server is reached by, in addition to localhost and the
-	// addresses of this host.
-	Names []string
 
-	// Lifetime of certificates. Default DefaultLifetime.
+	// Lifetime of certificates.
 	Lifetime time.Duration
 
-	// LivenessPeriod of the processes; see supervise.Options.
+	// LivenessPeriod of the processes; see supervise.Options. Has a default there.
 	LivenessPeriod time.Duration
 
 	// Manifests are CRDs and webhook configurations to install alongside
-	// Cluster API's; nil elements are left out.
+	// Cluster API's.
 	Manifests []fs.FS
 
 	// Output gets the lines of the processes, Log what the daemon does.
 	Output io.Writer
 	Log    logr.Logger
-}
-
-func (o Options) withDefaults() Options {
-	if o.StateDir == "" {
-		o.StateDir = DefaultStateDir
-	}
-	if o.Binaries == "" {
-		o.Binaries = "/usr/local/bin"
-	}
-	if o.APIAddress == "" {
-		o.APIAddress = "0.0.0.0"
-	}
-	if o.Lifetime == 0 {
-		o.Lifetime = DefaultLifetime
-	}
-	if o.Output == nil {
-		o.Output = io.Discard
-	}
-	o.Ports = o.Ports.withDefaults()
-	if o.PublicURL == "" {
-		o.PublicURL = "https://" + loopback(o.Ports.API)
-	}
-	return o
-}
-
-func (p Ports) withDefaults() Ports {
-	usual := DefaultPorts()
-	for port, value := range map[*int]int{
-		&p.API: usual.API, &p.EtcdClient: usual.EtcdClient, &p.EtcdPeer: usual.EtcdPeer,
-		&p.ControllerManager: usual.ControllerManager, &p.Webhook: usual.Webhook, &p.Health: usual.Health,
-	} {
-		if *port == 0 {
-			*port = value
-		}
-	}
-	return p
 }
 
 // layout names the files of the state directory.
@@ -148,6 +96,6 @@ func (l layout) webhooks() string          { return l.path("pki/webhooks") }
 func (l layout) webhook() string           { return l.path("pki/webhooks/tls.pem") }
 func (l layout) serviceAccountKey() string { return l.path("pki/service-account.pem") }
 func (l layout) tokens() string            { return l.path("pki/tokens.csv") }
-func (l layout) adminKubeconfig() string   { return l.path(AdminKubeconfig) }
+func (l layout) adminKubeconfig() string   { return l.path(plane.AdminKubeconfig) }
 
 func (l layout) kubeconfig(user string) string { return l.path(user + ".kubeconfig") }

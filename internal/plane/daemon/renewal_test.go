@@ -50,7 +50,7 @@ func (p *testPlane) watchForBreaks(t *testing.T) func() []error {
 		for ctx.Err() == nil {
 			err := p.client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, GenerateName: "kept-"}})
 			if err == nil {
-				_, err = readiness.Check(ctx, p.config)
+				err = readiness.Check(ctx, p.kubeconfig)
 			}
 			if err == nil {
 				err = dial(ctx, address, roots)

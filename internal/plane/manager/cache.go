@@ -22,11 +22,11 @@ import (
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,26 +47,18 @@ import (
 // reads, the control plane provider's empties worker Machines and leaves out
 // worker KubeadmConfigs, the bootstrap provider's empties MachineSets and
 // strips the managed fields that core's server-side apply looks at.
-func cacheOptions(scheme *runtime.Scheme, syncPeriod time.Duration) cache.Options {
+func cacheOptions(scheme *runtime.Scheme) (cache.Options, error) {
+	hasClusterName, err := labels.Parse(clusterv1.ClusterNameLabel)
 	return cache.Options{
 		Scheme:     scheme,
-		SyncPeriod: &syncPeriod,
+		SyncPeriod: syncPeriod(),
 		ByObject: map[client.Object]cache.ByObject{
 			// Only the secretClient reads Secrets from the cache: the
 			// kubeconfigs and certificates of clusters.
-			&corev1.Secret{}: {Label: hasClusterName(), Transform: dropOtherSecretData},
+			&corev1.Secret{}: {Label: hasClusterName, Transform: dropOtherSecretData},
 		},
 		NewInformer: capicontroller.NewInformerFunc(scheme, name),
-	}
-}
-
-func hasClusterName() labels.Selector {
-	requirement, err := labels.NewRequirement(clusterv1.ClusterNameLabel, selection.Exists, nil)
-	if err != nil {
-		// The key is a constant of Cluster API and a valid one.
-		return labels.Nothing()
-	}
-	return labels.NewSelector().Add(*requirement)
+	}, err
 }
 
 func dropOtherSecretData(in any) (any, error) {
@@ -81,11 +73,11 @@ func dropOtherSecretData(in any) (any, error) {
 
 // clientOptions is what all three providers agree on: no cache of the
 // cluster's own ConfigMaps and Secrets, nor of the bindings that the machine
-// controller resets, and a cache of the objects of other
+// controller resets, nor of the Lease of the heartbeat, and a cache of the objects of other
 // providers, which are read as unstructured.
 func clientOptions() client.Options {
 	return client.Options{Cache: &client.CacheOptions{
-		DisableFor:   []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}, &addonsv1.ClusterResourceSetBinding{}},
+		DisableFor:   []client.Object{&corev1.ConfigMap{}, &corev1.Secret{}, &addonsv1.ClusterResourceSetBinding{}, &coordinationv1.Lease{}},
 		Unstructured: true,
 	}}
 }
@@ -136,7 +128,7 @@ func (p *provider) newClusterCache(ctx context.Context, log logr.Logger) (cluste
 	if cc, ok := clusters.(interface {
 		SetConnectionCreationRetryInterval(time.Duration)
 	}); ok {
-		cc.SetConnectionCreationRetryInterval(p.opts.ConnectionRetry)
+		cc.SetConnectionCreationRetryInterval(connectionRetry)
 	} else {
 		log.Info("Cannot shorten the interval at which the cluster cache retries connections; it stays 30s")
 	}

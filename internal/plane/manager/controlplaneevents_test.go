@@ -53,7 +53,7 @@ func TestIntegrationControlPlaneEvents(t *testing.T) {
 	cluster := createWorkloadCluster(t, api, name, env.Kubeconfig(t, config))
 
 	mgr := must.Get(createManager(restConfig(config), cache.Options{Scheme: scheme}, Options{HealthAddress: "0", MetricsAddress: "0"}))(t)
-	p := &provider{mgr: mgr, opts: Options{}.withDefaults()}
+	p := &provider{mgr: mgr, opts: Options{Concurrency: 1}}
 	p.secrets = must.Get(secretClient(mgr))(t)
 	clusters := must.Get(p.newClusterCache(t.Context(), logr.Discard()))(t)
 	reconciled := make(chan reconcile.Request, 1)

@@ -94,16 +94,18 @@ func (p *provider) concurrently(w workload) controller.Options {
 	}
 }
 
-// step sets one controller or webhook up; name says which in an error.
-type step struct {
-	name  string
-	setup func() error
+// reconciler of Cluster API, and how many of its reconciles run concurrently.
+type reconciler struct {
+	setup interface {
+		SetupWithManager(context.Context, ctrl.Manager, controller.Options) error
+	}
+	workload workload
 }
 
-func inOrder(kind string, steps []step) error {
-	for _, s := range steps {
-		if err := s.setup(); err != nil {
-			return fmt.Errorf("set up %s %s: %w", s.name, kind, err)
+func (p *provider) setupReconcilers(ctx context.Context, reconcilers ...reconciler) error {
+	for _, r := range reconcilers {
+		if err := r.setup.SetupWithManager(ctx, p.mgr, p.concurrently(r.workload)); err != nil {
+			return fmt.Errorf("set up controller %T: %w", r.setup, err)
 		}
 	}
 	return nil
@@ -115,46 +117,29 @@ func (p *provider) setupCore(ctx context.Context) error {
 		return err
 	}
 	c, live := p.mgr.GetClient(), p.mgr.GetAPIReader()
-	steps := []step{
-		{"Cluster", func() error {
-			return (&cluster.Reconciler{
-				Client: c, APIReader: live, ClusterCache: p.clusters,
-				RemoteConnectionGracePeriod: remoteConnectionGracePeriod,
-			}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
-		}},
-		{"Machine", func() error {
-			return (&machine.Reconciler{
-				Client: c, APIReader: live, ClusterCache: p.clusters,
-				RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
-			}).SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
-		}},
-		{"MachineSet", func() error {
-			return (&machineset.Reconciler{
-				Client: c, APIReader: live, ClusterCache: p.clusters,
-				PreflightChecks: sets.New(clusterv1.MachineSetPreflightCheckAll),
-			}).SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
-		}},
-		{"MachineDeployment", func() error {
-			return (&machinedeployment.Reconciler{Client: c, APIReader: live}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
-		}},
-		{"MachineHealthCheck", func() error {
-			return (&machinehealthcheck.Reconciler{Client: c, ClusterCache: p.clusters}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
-		}},
-		{"ClusterResourceSet", func() error {
-			return (&clusterresourceset.Reconciler{Client: c, ClusterCache: p.clusters}).
-				SetupWithManager(ctx, p.mgr, p.concurrently(waiting), metadata)
-		}},
-		{"ClusterResourceSetBinding", func() error {
-			return (&clusterresourcesetbinding.Reconciler{Client: c}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
-		}},
+	err = (&clusterresourceset.Reconciler{Client: c, ClusterCache: p.clusters}).
+		SetupWithManager(ctx, p.mgr, p.concurrently(waiting), metadata)
+	if err != nil {
+		return fmt.Errorf("set up controller of ClusterResourceSets: %w", err)
+	}
+	reconcilers := []reconciler{
+		{&cluster.Reconciler{
+			Client: c, APIReader: live, ClusterCache: p.clusters, RemoteConnectionGracePeriod: remoteConnectionGracePeriod,
+		}, quick},
+		{&machine.Reconciler{
+			Client: c, APIReader: live, ClusterCache: p.clusters, RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
+		}, waiting},
+		{&machineset.Reconciler{
+			Client: c, APIReader: live, ClusterCache: p.clusters, PreflightChecks: sets.New(clusterv1.MachineSetPreflightCheckAll),
+		}, waiting},
+		{&machinedeployment.Reconciler{Client: c, APIReader: live}, quick},
+		{&machinehealthcheck.Reconciler{Client: c, ClusterCache: p.clusters}, quick},
+		{&clusterresourcesetbinding.Reconciler{Client: c}, quick},
 	}
 	if feature.Gates.Enabled(feature.MachinePool) {
-		steps = append(steps, step{"MachinePool", func() error {
-			return (&machinepool.Reconciler{Client: c, APIReader: live, ClusterCache: p.clusters}).
-				SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
-		}})
+		reconcilers = append(reconcilers, reconciler{&machinepool.Reconciler{Client: c, APIReader: live, ClusterCache: p.clusters}, waiting})
 	}
-	return inOrder("controller", steps)
+	return p.setupReconcilers(ctx, reconcilers...)
 }
 
 // setupTopology sets the controllers of ClusterClass up.
@@ -163,34 +148,23 @@ func (p *provider) setupTopology(ctx context.Context) error {
 		return nil
 	}
 	c, live := p.mgr.GetClient(), p.mgr.GetAPIReader()
-	return inOrder("controller", []step{
-		{"ClusterClass", func() error {
-			return (&clusterclass.Reconciler{Client: c}).SetupWithManager(ctx, p.mgr, p.concurrently(quick))
-		}},
-		{"ClusterTopology", func() error {
-			return (&topologycluster.Reconciler{Client: c, APIReader: live, ClusterCache: p.clusters}).
-				SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
-		}},
-		{"MachineDeploymentTopology", func() error {
-			return (&topologymachinedeployment.Reconciler{Client: c, APIReader: live}).
-				SetupWithManager(ctx, p.mgr, p.concurrently(quick))
-		}},
-		{"MachineSetTopology", func() error {
-			return (&topologymachineset.Reconciler{Client: c, APIReader: live}).
-				SetupWithManager(ctx, p.mgr, p.concurrently(quick))
-		}},
-	})
+	return p.setupReconcilers(
+		ctx,
+		reconciler{&clusterclass.Reconciler{Client: c}, quick},
+		reconciler{&topologycluster.Reconciler{Client: c, APIReader: live, ClusterCache: p.clusters}, waiting},
+		reconciler{&topologymachinedeployment.Reconciler{Client: c, APIReader: live}, quick},
+		reconciler{&topologymachineset.Reconciler{Client: c, APIReader: live}, quick},
+	)
 }
 
 // secretMetadataCache watches the metadata of all Secrets, for what refers to
 // Secrets that belong to no cluster.
 func (p *provider) secretMetadataCache() (cache.Cache, error) {
-	syncPeriod := p.opts.SyncPeriod
 	options, err := p.informers.Watch(cache.Options{
 		Scheme:     p.mgr.GetScheme(),
 		Mapper:     p.mgr.GetRESTMapper(),
 		HTTPClient: p.mgr.GetHTTPClient(),
-		SyncPeriod: &syncPeriod,
+		SyncPeriod: syncPeriod(),
 		DefaultTransform: func(in any) (any, error) {
 			object, ok := in.(*metav1.PartialObjectMetadata)
 			if !ok || object.GroupVersionKind() != corev1.SchemeGroupVersion.WithKind("Secret") {

@@ -56,23 +56,19 @@ func (p *provider) setupKubeadm(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("create logger of the etcd client: %w", err)
 	}
-	return inOrder("controller", []step{
-		{"KubeadmConfig", func() error {
-			return (&kubeadmconfig.Reconciler{
-				Client: c, SecretCachingClient: p.secrets, APIReader: live, ClusterCache: p.clusters,
-				TokenTTL: kubeadmconfig.DefaultTokenTTL,
-			}).SetupWithManager(ctx, p.mgr, p.concurrently(waiting))
-		}},
-		{"KubeadmControlPlane", func() error {
-			options := p.concurrently(quick)
-			options.ReconciliationTimeout = controlPlaneTimeout
-			return (&kubeadmcontrolplane.Reconciler{
-				Client: c, APIReader: live, SecretCachingClient: p.secrets, ClusterCache: controlPlaneEvents{p.clusters},
-				EtcdDialTimeout: etcdDialTimeout, EtcdCallTimeout: etcd.DefaultCallTimeout, EtcdLogger: etcdLog,
-				RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
-			}).SetupWithManager(ctx, p.mgr, options)
-		}},
-	})
+	options := p.concurrently(quick)
+	options.ReconciliationTimeout = controlPlaneTimeout
+	err = (&kubeadmcontrolplane.Reconciler{
+		Client: c, APIReader: live, SecretCachingClient: p.secrets, ClusterCache: controlPlaneEvents{p.clusters},
+		EtcdDialTimeout: etcdDialTimeout, EtcdCallTimeout: etcd.DefaultCallTimeout, EtcdLogger: etcdLog,
+		RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
+	}).SetupWithManager(ctx, p.mgr, options)
+	if err != nil {
+		return fmt.Errorf("set up controller of KubeadmControlPlanes: %w", err)
+	}
+	return p.setupReconcilers(ctx, reconciler{&kubeadmconfig.Reconciler{
+		Client: c, SecretCachingClient: p.secrets, APIReader: live, ClusterCache: p.clusters, TokenTTL: kubeadmconfig.DefaultTokenTTL,
+	}, waiting})
 }
 
 // setupMigrator rewrites stored objects to the version a newer plane stores,

@@ -56,71 +56,46 @@ type Options struct {
 	Config *rest.Config
 	// Schemes are added to the scheme, in addition to those of Cluster API.
 	Schemes []func(*runtime.Scheme) error
-	// Setups add further providers, after Cluster API's.
-	Setups []SetupFunc
+	// Setup adds a further provider, after Cluster API's.
+	Setup SetupFunc
 	// Migrations are the kinds of further providers whose stored objects are
 	// rewritten where a newer version is stored.
 	Migrations map[client.Object]crdmigrator.ByObjectConfig
 
-	// WebhookAddress and WebhookPort are where webhooks are served. Defaults:
-	// 127.0.0.1 and 9443.
-	WebhookAddress string
-	WebhookPort    int
-	// WebhookCertName is the file in WebhookCertDir that holds both
-	// certificate and key, and is read again when it changes.
+	// WebhookPort of 127.0.0.1 is where webhooks are served. WebhookCertName is the file in
+	// WebhookCertDir that holds both certificate and key, and is read again when it changes.
+	WebhookPort     int
 	WebhookCertDir  string
 	WebhookCertName string
 	// HealthAddress serves /healthz and /readyz, MetricsAddress /metrics;
-	// "0" turns one off. Defaults: 127.0.0.1:9440 and "0".
+	// "0" turns one off.
 	HealthAddress  string
 	MetricsAddress string
 
 	// Version is published in the ready lease. May be empty.
 	Version string
-	// ConnectionRetry is the time after which a connection to a workload
-	// cluster that did not come about is tried again. Default 1 s: an API
-	// server that is just booting answers a few seconds later, and Cluster
-	// API's own 30 s would be most of the time a cluster takes to come up.
-	ConnectionRetry time.Duration
-	// SyncPeriod is how often everything is reconciled without an event.
-	// Default 10 min, as in Cluster API's managers.
-	SyncPeriod time.Duration
-	// Concurrency is how many objects of one kind are reconciled concurrently.
-	// Default 10, of a kind whose reconciles wait for a workload cluster
-	// three times as many: a plane serves one person's clusters, Cluster
-	// API's 50 to 100 are for hundreds.
+	// Concurrency is how many objects of one kind are reconciled concurrently, of a kind whose
+	// reconciles wait for a workload cluster three times as many.
 	Concurrency int
 }
 
-func (o Options) withDefaults() Options {
-	if o.WebhookAddress == "" {
-		o.WebhookAddress = "127.0.0.1"
-	}
-	if o.WebhookPort == 0 {
-		o.WebhookPort = 9443
-	}
-	if o.HealthAddress == "" {
-		o.HealthAddress = "127.0.0.1:9440"
-	}
-	if o.MetricsAddress == "" {
-		o.MetricsAddress = "0"
-	}
-	if o.ConnectionRetry == 0 {
-		o.ConnectionRetry = time.Second
-	}
-	if o.SyncPeriod == 0 {
-		o.SyncPeriod = 10 * time.Minute
-	}
-	if o.Concurrency == 0 {
-		o.Concurrency = 10
-	}
-	return o
-}
+const (
+	// DefaultConcurrency is for one person's clusters; Cluster API's 50 to 100 are for hundreds.
+	DefaultConcurrency = 10
+	// connectionRetry is the time after which a connection to a workload
+	// cluster that did not come about is tried again: an API server that is just booting
+	// answers a few seconds later, and Cluster API's own 30 s would be most of the time a
+	// cluster takes to come up.
+	connectionRetry = time.Second
+)
+
+// syncPeriod is how often everything is reconciled without an event, as in Cluster API's
+// managers.
+func syncPeriod() *time.Duration { return ptr.To(10 * time.Minute) }
 
 // Run runs the manager until ctx ends. The CRDs and webhook configurations it
 // serves must be installed before (package manifests).
 func Run(ctx context.Context, opts Options) error {
-	opts = opts.withDefaults()
 	log := ctrl.Log.WithName("setup")
 	if err := checkFeatures(log); err != nil {
 		return err
@@ -148,10 +123,8 @@ func Run(ctx context.Context, opts Options) error {
 			return err
 		}
 	}
-	for _, setup := range opts.Setups {
-		if err := setup(ctx, mgr, providers.clusters); err != nil {
-			return fmt.Errorf("set up provider: %w", err)
-		}
+	if err := opts.Setup(ctx, mgr, providers.clusters); err != nil {
+		return fmt.Errorf("set up provider: %w", err)
 	}
 	if err := addReadiness(mgr, opts); err != nil {
 		return err
@@ -174,7 +147,10 @@ func newManager(opts Options) (*readyourwrites.Informers, ctrl.Manager, error) {
 	if err := informers.Register(metrics.Registry); err != nil {
 		return nil, nil, fmt.Errorf("register metrics: %w", err)
 	}
-	caches, err := informers.Watch(cacheOptions(scheme, opts.SyncPeriod))
+	caches, err := cacheOptions(scheme)
+	if err == nil {
+		caches, err = informers.Watch(caches)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the options of the cache: %w", err)
 	}
@@ -185,8 +161,8 @@ func newManager(opts Options) (*readyourwrites.Informers, ctrl.Manager, error) {
 }
 
 // restConfig of all clients of the plane's API server.
-func restConfig(given *rest.Config) *rest.Config {
-	cfg := rest.CopyConfig(given)
+func restConfig(config *rest.Config) *rest.Config {
+	cfg := rest.CopyConfig(config)
 	// Everything shares this one client; the API server is next door and
 	// bounds what it takes itself.
 	cfg.QPS, cfg.Burst = 200, 400
@@ -212,7 +188,7 @@ func createManager(cfg *rest.Config, caches cache.Options, opts Options) (ctrl.M
 		Cache:                  caches,
 		Client:                 clientOptions(),
 		WebhookServer: webhook.NewServer(webhook.Options{
-			Host:     opts.WebhookAddress,
+			Host:     "127.0.0.1",
 			Port:     opts.WebhookPort,
 			CertDir:  opts.WebhookCertDir,
 			CertName: opts.WebhookCertName,
@@ -232,7 +208,7 @@ func addReadiness(mgr ctrl.Manager, opts Options) error {
 	if err := mgr.AddReadyzCheck("webhook", mgr.GetWebhookServer().StartedChecker()); err != nil {
 		return fmt.Errorf("add ready check: %w", err)
 	}
-	if err := mgr.Add(&readiness.Heartbeat{Reader: mgr.GetAPIReader(), Writer: mgr.GetClient(), Version: opts.Version}); err != nil {
+	if err := mgr.Add(&readiness.Heartbeat{Client: mgr.GetClient(), Version: opts.Version}); err != nil {
 		return fmt.Errorf("add ready lease: %w", err)
 	}
 	return nil

@@ -19,19 +19,18 @@ package manifests
 import (
 	"context"
 	"crypto/sha256"
-	stdbase64 "encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -89,13 +88,18 @@ func Install(ctx context.Context, config *rest.Config, objects []*unstructured.U
 }
 
 func install(ctx context.Context, client metadata.Interface, objects []*unstructured.Unstructured) error {
-	return inParallel(ctx, objects, func(ctx context.Context, o *unstructured.Unstructured) error {
-		resource := client.Resource(resources[o.GetKind()]).Namespace(o.GetNamespace())
-		if err := apply(ctx, resource, o); err != nil {
-			return fmt.Errorf("install %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
-		return nil
-	})
+	var together errgroup.Group
+	together.SetLimit(parallel)
+	for _, o := range objects {
+		together.Go(func() error {
+			resource := client.Resource(resources[o.GetKind()]).Namespace(o.GetNamespace())
+			if err := apply(ctx, resource, o); err != nil {
+				return fmt.Errorf("install %s %s: %w", o.GetKind(), o.GetName(), err)
+			}
+			return nil
+		})
+	}
+	return together.Wait()
 }
 
 func apply(ctx context.Context, resource metadata.ResourceInterface, o *unstructured.Unstructured) error {
@@ -114,12 +118,7 @@ func apply(ctx context.Context, resource metadata.ResourceInterface, o *unstruct
 		return nil
 	}
 	o = o.DeepCopy()
-	annotations := o.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[hashAnnotation] = hash
-	o.SetAnnotations(annotations)
+	o.SetAnnotations(labels.Merge(o.GetAnnotations(), labels.Set{hashAnnotation: hash}))
 	if content, err = json.Marshal(o); err != nil {
 		return err
 	}
@@ -135,7 +134,7 @@ func awaitDiscovery(ctx context.Context, config *rest.Config, objects []*unstruc
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)
 	}
-	wanted, err := servedResources(objects)
+	desired, err := servedResources(objects)
 	if err != nil {
 		return err
 	}
@@ -145,17 +144,17 @@ func awaitDiscovery(ctx context.Context, config *rest.Config, objects []*unstruc
 		if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 			return false, err
 		}
-		found := sets.New[schema.GroupVersionResource]()
+		served := sets.New[schema.GroupVersionResource]()
 		for _, list := range lists {
 			version, err := schema.ParseGroupVersion(list.GroupVersion)
 			if err != nil {
 				return false, fmt.Errorf("read discovery: %w", err)
 			}
 			for _, resource := range list.APIResources {
-				found.Insert(version.WithResource(resource.Name))
+				served.Insert(version.WithResource(resource.Name))
 			}
 		}
-		return found.HasAll(wanted...), nil
+		return served.HasAll(desired...), nil
 	})
 }
 
@@ -178,28 +177,3 @@ func servedResources(objects []*unstructured.Unstructured) ([]schema.GroupVersio
 	}
 	return served, nil
 }
-
-// inParallel handles all objects and returns what went wrong with any.
-func inParallel(ctx context.Context, objects []*unstructured.Unstructured, handle func(context.Context, *unstructured.Unstructured) error) error {
-	var (
-		wait sync.WaitGroup
-		mu   sync.Mutex
-		errs []error
-	)
-	slots := make(chan struct{}, parallel)
-	for _, o := range objects {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			if err := handle(ctx, o); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, err)
-			}
-		})
-	}
-	wait.Wait()
-	return errors.Join(errs...)
-}
-
-func base64(content []byte) string { return stdbase64.StdEncoding.EncodeToString(content) }

@@ -17,21 +17,18 @@ limitations under the License.
 package manifests
 
 import (
-	"bufio"
-	"bytes"
 	"embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
+	utilyaml "sigs.k8s.io/cluster-api/util/yaml"
 )
 
 // capi has one file per object, in a directory per provider.
@@ -98,46 +95,26 @@ func readAll(files fs.FS) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return err
 		}
-		var read []*unstructured.Unstructured
-		switch path.Ext(name) {
-		case ".yaml":
-			read, err = readYAML(content)
-		case ".json":
+		if path.Ext(name) == ".json" {
 			o := &unstructured.Unstructured{}
-			read, err = append(read, o), o.UnmarshalJSON(content)
+			objects = append(objects, o)
+			err = o.UnmarshalJSON(content)
+		} else if path.Ext(name) == ".yaml" {
+			var read []unstructured.Unstructured
+			read, err = utilyaml.ToUnstructured(content)
+			for i := range read {
+				objects = append(objects, &read[i])
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		objects = append(objects, read...)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	return objects, nil
-}
-
-// readYAML reads the documents of a file, of which some may be empty.
-func readYAML(content []byte) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return objects, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(document, &o.Object); err != nil {
-			return nil, err
-		}
-		if len(o.Object) > 0 {
-			objects = append(objects, o)
-		}
-	}
 }
 
 // serve points the object's webhooks at the server.
@@ -152,35 +129,17 @@ func (s Server) serve(o *unstructured.Unstructured) error {
 	}
 }
 
-// conversionPath is where every manager of controller-runtime serves conversion.
-const conversionPath = "/convert"
-
-// serveConversion also of a definition that has several versions and does not say who
-// converts between them, as controller-gen writes it.
+// serveConversion of a definition that has several versions: where every manager of
+// controller-runtime serves conversion.
 func (s Server) serveConversion(crd *unstructured.Unstructured) error {
-	conversion, found, err := unstructured.NestedMap(crd.Object, "spec", "conversion", "webhook")
-	if err != nil {
-		return err
-	}
 	versions, _, err := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	switch {
-	case err != nil:
-		return err
-	case !found && len(versions) < 2:
-		return nil
-	case !found:
-		conversion = map[string]any{
-			"conversionReviewVersions": []any{"v1"},
-			"clientConfig":             map[string]any{"service": map[string]any{"path": conversionPath}},
-		}
-		if err := unstructured.SetNestedField(crd.Object, "Webhook", "spec", "conversion", "strategy"); err != nil {
-			return err
-		}
-	}
-	if err := s.serveOne(conversion); err != nil {
+	if err != nil || len(versions) < 2 {
 		return err
 	}
-	return unstructured.SetNestedMap(crd.Object, conversion, "spec", "conversion", "webhook")
+	return unstructured.SetNestedMap(crd.Object, map[string]any{
+		"strategy": "Webhook",
+		"webhook":  map[string]any{"conversionReviewVersions": []any{"v1"}, "clientConfig": s.clientConfig("/convert")},
+	}, "spec", "conversion")
 }
 
 func (s Server) serveAdmission(configuration *unstructured.Unstructured) error {
@@ -193,21 +152,15 @@ func (s Server) serveAdmission(configuration *unstructured.Unstructured) error {
 		if !ok {
 			return fmt.Errorf("webhook of type %T: %w", w, errUnexpected)
 		}
-		if err := s.serveOne(webhook); err != nil {
+		path, _, err := unstructured.NestedString(webhook, "clientConfig", "service", "path")
+		if err != nil {
 			return err
 		}
+		webhook["clientConfig"] = s.clientConfig(path)
 	}
 	return unstructured.SetNestedSlice(configuration.Object, webhooks, "webhooks")
 }
 
-func (s Server) serveOne(webhook map[string]any) error {
-	servicePath, _, err := unstructured.NestedString(webhook, "clientConfig", "service", "path")
-	if err != nil {
-		return err
-	}
-	webhook["clientConfig"] = map[string]any{
-		"url":      s.URL + servicePath,
-		"caBundle": base64(s.CABundle),
-	}
-	return nil
+func (s Server) clientConfig(path string) map[string]any {
+	return map[string]any{"url": s.URL + path, "caBundle": base64.StdEncoding.EncodeToString(s.CABundle)}
 }

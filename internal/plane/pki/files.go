@@ -19,7 +19,6 @@ package pki
 import (
 	"bytes"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,9 +30,6 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// tokenBytes of randomness: as hard to guess as a 128-bit key, and spare.
-const tokenBytes = 32
-
 // EnsureToken reads the token of a file, or makes it.
 func EnsureToken(path string) (string, error) {
 	token, err := os.ReadFile(path)
@@ -43,11 +39,7 @@ func EnsureToken(path string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read token: %w", err)
 	}
-	random := make([]byte, tokenBytes)
-	if _, err := rand.Read(random); err != nil {
-		return "", fmt.Errorf("create token: %w", err)
-	}
-	made := hex.EncodeToString(random)
+	made := rand.Text()
 	return made, WriteFile(path, []byte(made+"\n"))
 }
 
@@ -56,13 +48,9 @@ func EnsureKey(path string) error {
 	if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	key, err := newKey()
+	encoded, err := keyutil.MakeEllipticPrivateKeyPEM()
 	if err != nil {
-		return err
-	}
-	encoded, err := keyutil.MarshalPrivateKeyToPEM(key)
-	if err != nil {
-		return fmt.Errorf("encode key: %w", err)
+		return fmt.Errorf("generate key: %w", err)
 	}
 	return WriteFile(path, encoded)
 }

@@ -23,11 +23,12 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
 
 // The lease by which the manager says that it runs. Its holder is made new at
@@ -49,9 +50,8 @@ const (
 // Heartbeat renews the lease, from the moment the webhooks are served and the
 // controllers start. It is a runnable of controller-runtime's manager.
 type Heartbeat struct {
-	// Reader reads from the API server, not from a cache.
-	Reader client.Reader
-	Writer client.Writer
+	// Client that reads Leases from the API server, not from a cache.
+	Client client.Client
 	// Version is published in the lease. May be empty.
 	Version string
 }
@@ -63,45 +63,26 @@ func (h *Heartbeat) NeedLeaderElection() bool { return true }
 // Start implements manager.Runnable. An error of the API server is logged and
 // tried again: the supervisor may be restarting it.
 func (h *Heartbeat) Start(ctx context.Context) error {
-	log := ctrl.Log.WithName("heartbeat")
 	holder := fmt.Sprintf("%s-%d", time.Now().UTC().Format("20060102T150405.000"), os.Getpid())
-	ticker := time.NewTicker(leaseRenewal)
-	defer ticker.Stop()
-	for {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		if err := h.renew(ctx, holder, time.Now()); err != nil && ctx.Err() == nil {
-			log.Error(err, "Failed to renew Lease")
+			ctrl.Log.WithName("heartbeat").Error(err, "Failed to renew Lease")
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	}, leaseRenewal)
+	return nil
 }
 
 func (h *Heartbeat) renew(ctx context.Context, holder string, now time.Time) error {
-	lease := &coordinationv1.Lease{}
-	err := h.Reader.Get(ctx, client.ObjectKey{Namespace: LeaseNamespace, Name: LeaseName}, lease)
-	missing := apierrors.IsNotFound(err)
-	if err != nil && !missing {
-		return fmt.Errorf("get Lease: %w", err)
-	}
-	lease.Namespace, lease.Name = LeaseNamespace, LeaseName
-	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, LeaseVersionAnnotation, h.Version)
-	lease.Spec.LeaseDurationSeconds = ptr.To(int32(LeaseDuration.Seconds()))
-	lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
-	if ptr.Deref(lease.Spec.HolderIdentity, "") != holder {
-		lease.Spec.HolderIdentity = &holder
-		lease.Spec.AcquireTime = &metav1.MicroTime{Time: now}
-	}
-	if missing {
-		if err := h.Writer.Create(ctx, lease); err != nil {
-			return fmt.Errorf("create Lease: %w", err)
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: LeaseNamespace, Name: LeaseName}}
+	_, err := controllerutil.CreateOrUpdate(ctx, h.Client, lease, func() error {
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, LeaseVersionAnnotation, h.Version)
+		lease.Spec.LeaseDurationSeconds = ptr.To(int32(LeaseDuration.Seconds()))
+		lease.Spec.RenewTime = &metav1.MicroTime{Time: now}
+		if ptr.Deref(lease.Spec.HolderIdentity, "") != holder {
+			lease.Spec.HolderIdentity = &holder
+			lease.Spec.AcquireTime = &metav1.MicroTime{Time: now}
 		}
 		return nil
-	}
-	if err := h.Writer.Update(ctx, lease); err != nil {
-		return fmt.Errorf("update Lease: %w", err)
-	}
-	return nil
+	})
+	return err //nolint:wrapcheck // Its only caller logs it.
 }

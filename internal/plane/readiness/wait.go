@@ -26,9 +26,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 )
 
@@ -49,74 +51,61 @@ const (
 	tryName = "capcon-readiness"
 )
 
-// State is what a ready plane says of itself.
-type State struct {
-	// Version of the manager; may be empty.
-	Version string
-	// Since when the manager runs.
-	Since time.Time
-}
-
-// Wait checks until the plane is ready or ctx ends; the error then says what
-// was missing last. missing (may be nil) is called with each such error before.
-func Wait(ctx context.Context, config *rest.Config, missing func(error)) (State, error) {
-	ticker := time.NewTicker(waitInterval)
-	defer ticker.Stop()
-	for {
+// Wait checks until the plane of a kubeconfig is ready or ctx ends; the error then says what
+// was missing last. missing is called with each such error before.
+func Wait(ctx context.Context, kubeconfig []byte, missing func(error)) error {
+	var last error
+	err := wait.PollUntilContextCancel(ctx, waitInterval, true, func(ctx context.Context) (bool, error) {
 		limited, cancel := context.WithTimeout(ctx, checkTimeout)
-		state, err := Check(limited, config)
-		cancel()
-		if err == nil {
-			return state, nil
+		defer cancel()
+		if last = Check(limited, kubeconfig); last != nil {
+			missing(last)
 		}
-		if missing != nil {
-			missing(err)
-		}
-		select {
-		case <-ctx.Done():
-			return State{}, fmt.Errorf("wait for management plane: %w: %w", context.Cause(ctx), err)
-		case <-ticker.C:
-		}
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for management plane: %w: %w", context.Cause(ctx), last)
 	}
+	return nil
 }
 
-// Check checks whether the plane is ready. The caller bounds ctx: a frozen API server accepts
-// connections and never answers.
-func Check(ctx context.Context, config *rest.Config) (State, error) {
+// Check checks whether the plane of a kubeconfig is ready. The caller bounds ctx: a frozen API
+// server accepts connections and never answers.
+func Check(ctx context.Context, kubeconfig []byte) error {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
 	leases, err := coordinationclient.NewForConfig(config)
 	if err != nil {
-		return State{}, fmt.Errorf("create client: %w", err)
+		return fmt.Errorf("create client: %w", err)
 	}
 	// The default roles are for users that the plane does not have until an
 	// administrator creates them; the API server completes the roles up to a second after
 	// the webhooks answer.
 	request := leases.RESTClient().Get().AbsPath("/readyz").Param("exclude", "poststarthook/rbac/bootstrap-roles")
 	if err := request.Do(ctx).Error(); err != nil {
-		return State{}, fmt.Errorf("%w: %w", ErrAPIServer, err)
+		return fmt.Errorf("%w: %w", ErrAPIServer, err)
 	}
 	lease, err := leases.Leases(LeaseNamespace).Get(ctx, LeaseName, metav1.GetOptions{})
 	if err != nil {
-		return State{}, fmt.Errorf("%w: get Lease of the manager: %w", ErrControllers, err)
+		return fmt.Errorf("%w: get Lease of the manager: %w", ErrControllers, err)
 	}
-	state, err := fromLease(lease, time.Now())
-	if err != nil {
-		return State{}, err
+	if err := checkLease(lease, time.Now()); err != nil {
+		return err
 	}
 	if err := tryCreate(ctx, config); err != nil {
-		return State{}, fmt.Errorf("%w: %w", ErrControllers, err)
+		return fmt.Errorf("%w: %w", ErrControllers, err)
 	}
-	return state, nil
+	return nil
 }
 
-func fromLease(lease *coordinationv1.Lease, now time.Time) (State, error) {
+func checkLease(lease *coordinationv1.Lease, now time.Time) error {
 	renewed := ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{})
 	if age := now.Sub(renewed.Time); age > LeaseDuration {
-		return State{}, fmt.Errorf("%w: manager has not renewed its Lease for %s", ErrControllers, age.Round(time.Second))
+		return fmt.Errorf("%w: manager has not renewed its Lease for %s", ErrControllers, age.Round(time.Second))
 	}
-	return State{
-		Version: lease.Annotations[LeaseVersionAnnotation],
-		Since:   ptr.Deref(lease.Spec.AcquireTime, metav1.MicroTime{}).Time,
-	}, nil
+	return nil
 }
 
 // tryCreate creates a Cluster in a dry run: the API server asks the webhooks,

@@ -19,23 +19,24 @@ limitations under the License.
 // each start, and JSON is read twenty times faster than YAML.
 //
 // It does what the providers' kustomizations do, as far as a plane without
-// Services and cert-manager needs it: labels, names, and which CRDs have a
-// conversion webhook. Addresses and certificates are known at run time only.
+// Services and cert-manager needs it: labels and names. The plane adds the conversion
+// webhooks: addresses and certificates are known at run time only.
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
+
+	utilyaml "sigs.k8s.io/cluster-api/util/yaml"
 )
 
 // providers by the directory of their kustomization in the module.
@@ -79,25 +80,17 @@ func run(ctx context.Context) error {
 // writeInventory: clusterctl's own definition, and the version that it records
 // of Cluster API's providers.
 func writeInventory(dir, version, into string) error {
-	if err := os.MkdirAll(into, 0o755); err != nil {
-		return err
-	}
 	objects, err := readObjects(filepath.Join(dir, "cmd", "clusterctl", "config", "manifest", "clusterctl-api.yaml"))
 	if err != nil {
 		return err
 	}
-	for _, o := range objects {
-		if err := o.write(into, o.name()); err != nil {
-			return err
-		}
+	if err := write(into, objects); err != nil {
+		return err
 	}
 	return os.WriteFile(filepath.Join(into, "version"), []byte(version), 0o600)
 }
 
 func generate(config, into string) error {
-	if err := os.MkdirAll(into, 0o755); err != nil {
-		return err
-	}
 	everything, err := readKustomization(filepath.Join(config, "default", "kustomization.yaml"))
 	if err != nil {
 		return err
@@ -110,42 +103,31 @@ func generate(config, into string) error {
 	if err != nil {
 		return err
 	}
-	for _, webhook := range webhooks {
-		webhook.metadata()["name"] = everything.NamePrefix + webhook.name()
+	for i := range webhooks {
+		webhooks[i].SetName(everything.NamePrefix + webhooks[i].GetName())
 	}
-	for _, o := range append(objects, webhooks...) {
-		everything.label(o)
-		if err := o.write(into, o.name()); err != nil {
-			return err
-		}
-	}
-	return nil
+	objects = append(objects, webhooks...)
+	everything.label(objects)
+	return write(into, objects)
 }
 
-// readCRDs of a kustomization, with its labels and conversion webhooks.
-func readCRDs(dir string) ([]object, error) {
+// readCRDs of a kustomization, with its labels.
+func readCRDs(dir string) ([]unstructured.Unstructured, error) {
 	k, err := readKustomization(filepath.Join(dir, "kustomization.yaml"))
 	if err != nil {
 		return nil, err
 	}
-	converted, err := convertedCRDs(dir, k)
-	if err != nil {
-		return nil, err
-	}
-	var crds []object
+	var crds []unstructured.Unstructured
 	for _, path := range k.Resources {
 		objects, err := readObjects(filepath.Join(dir, path))
 		if err != nil {
 			return nil, err
 		}
-		for _, crd := range objects {
-			k.label(crd)
-			crd.dropOldDescriptions()
-			if slices.Contains(converted, crd.name()) {
-				crd.setConversion()
-			}
-		}
 		crds = append(crds, objects...)
+	}
+	k.label(crds)
+	for _, crd := range crds {
+		dropOldDescriptions(crd)
 	}
 	return crds, nil
 }
@@ -157,9 +139,6 @@ type kustomization struct {
 	Labels     []struct {
 		Pairs map[string]string `json:"pairs"`
 	} `json:"labels"`
-	Patches []struct {
-		Path string `json:"path"`
-	} `json:"patches"`
 }
 
 func readKustomization(path string) (kustomization, error) {
@@ -174,85 +153,30 @@ func readKustomization(path string) (kustomization, error) {
 	return k, nil
 }
 
-func (k kustomization) label(o object) {
-	labels, _ := o.metadata()["labels"].(map[string]any)
-	if labels == nil {
-		labels = map[string]any{}
-		o.metadata()["labels"] = labels
-	}
-	for _, l := range k.Labels {
-		for key, value := range l.Pairs {
-			labels[key] = value
+func (k kustomization) label(objects []unstructured.Unstructured) {
+	for _, o := range objects {
+		for _, l := range k.Labels {
+			o.SetLabels(labels.Merge(o.GetLabels(), l.Pairs))
 		}
 	}
 }
 
-// convertedCRDs names the CRDs that a patch gives a conversion webhook.
-func convertedCRDs(dir string, k kustomization) ([]string, error) {
-	var names []string
-	for _, patch := range k.Patches {
-		objects, err := readObjects(filepath.Join(dir, patch.Path))
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range objects {
-			names = append(names, o.name())
-		}
-	}
-	return names, nil
-}
-
-type object map[string]any
-
-func readObjects(path string) ([]object, error) {
+func readObjects(path string) ([]unstructured.Unstructured, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var objects []object
-	for _, document := range bytes.Split(content, []byte("\n---\n")) {
-		var o object
-		if err := yaml.Unmarshal(document, &o); err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		if o == nil {
-			continue
-		}
-		if o.metadata() == nil || o.name() == "" {
-			return nil, fmt.Errorf("read %s: %w", path, errors.New("object without a name"))
-		}
-		objects = append(objects, o)
+	objects, err := utilyaml.ToUnstructured(content)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return objects, nil
 }
 
-func (o object) metadata() map[string]any {
-	m, _ := o["metadata"].(map[string]any)
-	return m
-}
-
-func (o object) name() string {
-	name, _ := o.metadata()["name"].(string)
-	return name
-}
-
-// setConversion says that a webhook converts; who it is, is filled in when the
-// CRD is installed.
-func (o object) setConversion() {
-	spec, _ := o["spec"].(map[string]any)
-	spec["conversion"] = map[string]any{
-		"strategy": "Webhook",
-		"webhook": map[string]any{
-			"conversionReviewVersions": []any{"v1"},
-			"clientConfig":             map[string]any{"service": map[string]any{"path": "/convert"}},
-		},
-	}
-}
-
 // dropOldDescriptions of the versions that are not stored: "kubectl explain" shows the
 // stored one unless it is asked for another, and the API server keeps them in memory.
-func (o object) dropOldDescriptions() {
-	spec, _ := o["spec"].(map[string]any)
+func dropOldDescriptions(crd unstructured.Unstructured) {
+	spec, _ := crd.Object["spec"].(map[string]any)
 	versions, _ := spec["versions"].([]any)
 	for _, version := range versions {
 		fields, _ := version.(map[string]any)
@@ -279,10 +203,19 @@ func dropDescriptions(value any) {
 	}
 }
 
-func (o object) write(dir, name string) error {
-	content, err := json.MarshalIndent(o, "", " ")
-	if err != nil {
+// write the objects into a directory, which is made.
+func write(into string, objects []unstructured.Unstructured) error {
+	if err := os.MkdirAll(into, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, name+".json"), append(content, '\n'), 0o644)
+	for _, o := range objects {
+		content, err := json.MarshalIndent(o.Object, "", " ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(into, o.GetName()+".json"), append(content, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
