@@ -38,6 +38,7 @@ import (
 	"sigs.k8s.io/cluster-api/core/reconcilers/topology/cluster/patches/inline"
 
 	"github.com/capi-samples/cluster-api-provider-container/templates"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -211,7 +212,7 @@ func TestFlavorsInstallThePodNetwork(t *testing.T) {
 			t.Run(filepath.Base(flavor)+"/"+choice, func(t *testing.T) {
 				t.Parallel()
 				got := "the flavor says nothing of it"
-				for _, object := range decode(t, []byte(fillIn(t, strings.ReplaceAll(text, "${CONTAINER_CNI:=default}", choice)))) {
+				for _, object := range clusterctl.Decode(t, []byte(fillIn(t, strings.ReplaceAll(text, "${CONTAINER_CNI:=default}", choice)))) {
 					variables, _, _ := unstructured.NestedSlice(object.Object, "spec", "topology", "variables")
 					if slices.ContainsFunc(variables, func(variable any) bool {
 						return cmp.Equal(variable, any(map[string]any{"name": "cni", "value": choice}))

@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -47,7 +48,7 @@ func clusterClass(t *testing.T) (*clusterv1.ClusterClass, map[string]*unstructur
 	t.Helper()
 	var class *clusterv1.ClusterClass
 	parts := map[string]*unstructured.Unstructured{}
-	for _, object := range decode(t, []byte(readFile(t, "templates/"+classFile))) {
+	for _, object := range clusterctl.Decode(t, []byte(readFile(t, "templates/"+classFile))) {
 		if object.GetKind() != "ClusterClass" {
 			parts[object.GetKind()+" "+object.GetName()] = object
 			continue
@@ -103,7 +104,7 @@ func TestClusterClassIsWhole(t *testing.T) {
 			t.Errorf("%+v is referred to and not there", reference)
 		}
 	}
-	used := decode(t, []byte(fillIn(t, readFile(t, "templates/cluster-template-topology.yaml"))))
+	used := clusterctl.Decode(t, []byte(fillIn(t, readFile(t, "templates/cluster-template-topology.yaml"))))
 	if name, _, err := unstructured.NestedString(used[0].Object, "spec", "topology", "classRef", "name"); err != nil || name != class.Name {
 		t.Errorf("cluster-template-topology.yaml is of the class %q: %v", name, err)
 	}
@@ -120,7 +121,7 @@ func TestClassesReferToNoTemplateTwice(t *testing.T) {
 	}
 	for _, file := range files {
 		seen := map[string]bool{}
-		for _, object := range decode(t, []byte(readFile(t, "templates/"+filepath.Base(file)))) {
+		for _, object := range clusterctl.Decode(t, []byte(readFile(t, "templates/"+filepath.Base(file)))) {
 			for _, reference := range templateReferences(object.Object) {
 				if seen[reference] {
 					t.Errorf("%s refers to %s twice", filepath.Base(file), reference)

@@ -32,6 +32,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -197,7 +198,7 @@ func TestDefaultImagesOfManifests(t *testing.T) {
 		for _, path := range paths {
 			name := must.Get(filepath.Rel(root, path))(t)
 			images := map[string]bool{}
-			for _, object := range decode(t, []byte(fillIn(t, readFile(t, name)))) {
+			for _, object := range clusterctl.Decode(t, []byte(fillIn(t, readFile(t, name)))) {
 				collectImages(object.Object, images)
 			}
 			checkManifest(t, name, images)

@@ -17,9 +17,6 @@ limitations under the License.
 package repository
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,11 +30,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	utilcontract "sigs.k8s.io/cluster-api/util/contract"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 )
 
 const (
@@ -255,24 +252,7 @@ func build(t *testing.T, overlay string) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatalf("kustomize build config/%s: %v", overlay, err)
 	}
-	return decode(t, output)
-}
-
-func decode(t *testing.T, documents []byte) []*unstructured.Unstructured {
-	t.Helper()
-	var objects []*unstructured.Unstructured
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(documents), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(object)
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		if err != nil {
-			t.Fatalf("decode what kustomize built: %v", err)
-		}
-		objects = append(objects, object)
-	}
+	return clusterctl.Decode(t, output)
 }
 
 // one returns the only object of a kind.

@@ -30,6 +30,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -52,7 +53,7 @@ func TestTemplatesAreWhole(t *testing.T) {
 			t.Parallel()
 			there := map[string]bool{}
 			var wanted []string
-			for _, object := range decode(t, []byte(fillIn(t, readFile(t, "templates/"+filepath.Base(flavor))))) {
+			for _, object := range clusterctl.Decode(t, []byte(fillIn(t, readFile(t, "templates/"+filepath.Base(flavor))))) {
 				there[name(object)] = true
 				wanted = append(wanted, references(object.Object)...)
 				typed, err := scheme.New(object.GroupVersionKind())

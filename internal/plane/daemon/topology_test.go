@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -28,10 +27,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/utils/ptr"
+	utilyaml "sigs.k8s.io/cluster-api/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -67,16 +65,9 @@ func TestIntegrationTopology(t *testing.T) {
 
 func (p *testPlane) createClass(t *testing.T) {
 	t.Helper()
-	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(templates.ClusterClass), 1<<16)
-	for {
-		part := &unstructured.Unstructured{}
-		if err := decoder.Decode(&part.Object); errors.Is(err, io.EOF) {
-			return
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	for _, part := range must.Get(utilyaml.ToUnstructured([]byte(templates.ClusterClass)))(t) {
 		part.SetNamespace(metav1.NamespaceDefault)
-		if err := p.client.Create(t.Context(), part); err != nil {
+		if err := p.client.Create(t.Context(), &part); err != nil {
 			t.Fatalf("create %s: %v", part.GetKind(), err)
 		}
 	}

@@ -19,13 +19,9 @@ package objects
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	utilyaml "sigs.k8s.io/cluster-api/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/templates"
@@ -59,25 +55,23 @@ func Named(namespace string) ([]client.Object, error) {
 // class returns the templates, and behind them the ClusterClass of this name that refers to
 // them. They belong to no cluster: all clusters of the class share them.
 func class(namespace, name, suffix string) ([]client.Object, error) {
+	objects, err := utilyaml.ToUnstructured([]byte(templates.ClusterClass))
+	if err != nil {
+		return nil, fmt.Errorf("read the ClusterClass: %w", err)
+	}
 	var parts []client.Object
-	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(templates.ClusterClass), 1<<16)
-	for {
-		part := &unstructured.Unstructured{}
-		if err := decoder.Decode(&part.Object); errors.Is(err, io.EOF) {
-			return parts, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("read the ClusterClass: %w", err)
-		}
+	for _, part := range objects {
 		part.SetNamespace(namespace)
 		part.SetName(part.GetName() + suffix)
 		renameReferences(part.Object, suffix)
 		if part.GetKind() == "ClusterClass" {
 			part.SetName(name)
-			parts = append(parts, part) // the last one, whatever the file's order
+			parts = append(parts, &part) // the last one, whatever the file's order
 			continue
 		}
-		parts = append([]client.Object{part}, parts...)
+		parts = append([]client.Object{&part}, parts...)
 	}
+	return parts, nil
 }
 
 // renameReferences appends the suffix to the names of all templates that are

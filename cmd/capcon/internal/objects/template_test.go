@@ -17,16 +17,14 @@ limitations under the License.
 package objects
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/cluster-api/cmd/clusterctl/client/yamlprocessor"
+	utilyaml "sigs.k8s.io/cluster-api/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -75,15 +73,8 @@ func fileObjects(t *testing.T, variables map[string]string) []map[string]any {
 func documents(t *testing.T, text []byte) []map[string]any {
 	t.Helper()
 	var found []map[string]any
-	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 1<<16)
-	for {
-		var object map[string]any
-		if err := decoder.Decode(&object); err != nil {
-			if errors.Is(err, io.EOF) {
-				return found
-			}
-			t.Fatal(err)
-		}
-		found = append(found, object)
+	for _, object := range must.Get(utilyaml.ToUnstructured(text))(t) {
+		found = append(found, object.Object)
 	}
+	return found
 }
