@@ -21,252 +21,232 @@ import clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 // Conditions and reasons of a ContainerCluster. The Ready condition is the
 // summary that Cluster API mirrors as InfrastructureReady.
 const (
-	// ClusterReadyCondition is True while network and load balancer work. It
-	// turns False when they stop working and while the cluster is deleted.
+	// ClusterReadyCondition is True while the network and the load balancer work. It is False when one
+	// of them does not work, and while the cluster is deleted.
 	ClusterReadyCondition = clusterv1.ReadyCondition
 
-	// PreflightPassedCondition reports whether engine and host have what nodes
-	// need. Its message names each item that is missing and the remedy.
-	// Warnings do not make it False.
+	// PreflightPassedCondition reports whether the engine and the host have what nodes need. Its
+	// message lists each missing item with its remedy. Warnings do not make it False.
 	PreflightPassedCondition = "PreflightPassed"
-	// PreflightPassedReason: nothing is missing; warnings may be in the
-	// message.
+	// PreflightPassedReason: nothing is missing. The message may contain warnings.
 	PreflightPassedReason = "PreflightPassed"
-	// PreflightFailedReason: nodes need something that is missing. The
-	// administrator of the host has to provide it.
+	// PreflightFailedReason: the engine or the host lacks something that nodes need. The administrator
+	// of the host must provide it.
 	PreflightFailedReason = "PreflightFailed"
-	// EngineUnavailableReason: the container engine does not answer. It is
-	// retried. Start the engine. On other conditions too.
+	// EngineUnavailableReason: the container engine does not respond. Start the engine; the controller
+	// retries. Also on other conditions.
 	EngineUnavailableReason = "EngineUnavailable"
-	// EngineChangedReason: the engine that answers is not the one that the cluster was
-	// created on, so that it is unknown what has become of a container that is not found.
-	// On other conditions too.
+	// EngineChangedReason: the engine that responds is not the one on which the cluster was created.
+	// Whether containers that are not found still exist is unknown. Also on other conditions.
 	EngineChangedReason = "EngineChanged"
 
-	// NetworkReadyCondition reports whether the cluster's network exists and
-	// can give static addresses.
+	// NetworkReadyCondition reports whether the network of the cluster exists and has static
+	// addresses.
 	NetworkReadyCondition = "NetworkReady"
 	// NetworkReadyReason: the network works.
 	NetworkReadyReason = "Ready"
-	// NetworkUnusableReason: a network of that name exists and cannot be
-	// used. Choose another name or remove it.
+	// NetworkUnusableReason: a network of that name exists and cannot be used. Choose another name, or
+	// remove the network.
 	NetworkUnusableReason = "NetworkUnusable"
-	// NetworkNotReadyReason: the engine gave an error, which the message
-	// holds; it is tried again.
+	// NetworkNotReadyReason: the engine returned the error in the message. The controller retries.
 	NetworkNotReadyReason = "NotReady"
 
-	// LoadBalancerReadyCondition reports whether the load balancer runs and
-	// serves the configuration that fits the control-plane machines.
+	// LoadBalancerReadyCondition reports whether the load balancer runs with the configuration for the
+	// current control-plane machines.
 	LoadBalancerReadyCondition = "LoadBalancerReady"
 	// LoadBalancerReadyReason: the load balancer works.
 	LoadBalancerReadyReason = "Ready"
-	// LoadBalancerNotUsedReason: the type is None.
+	// LoadBalancerNotUsedReason: the type of the load balancer is None.
 	LoadBalancerNotUsedReason = "NotUsed"
-	// LoadBalancerNotReadyReason: the engine or haproxy gave an error, which
-	// the message holds; it is tried again.
+	// LoadBalancerNotReadyReason: the engine or HAProxy returned the error in the message. The
+	// controller retries.
 	LoadBalancerNotReadyReason = "NotReady"
-	// LoadBalancerNotRunningReason: its container exited or was not found, and
+	// LoadBalancerNotRunningReason: the container of the load balancer exited or was not found, and
 	// was started or recreated.
 	LoadBalancerNotRunningReason = "LoadBalancerNotRunning"
-	// LoadBalancerRestartedReason: its container exited a moment ago and its
+	// LoadBalancerRestartedReason: the container of the load balancer exited a moment ago, and its
 	// restart policy restarted it.
 	LoadBalancerRestartedReason = "LoadBalancerRestarted"
-	// LoadBalancerPausedReason: a user paused its container.
+	// LoadBalancerPausedReason: a user paused the container of the load balancer.
 	LoadBalancerPausedReason = "LoadBalancerPaused"
-	// LoadBalancerImagePullingReason: its image is being fetched.
+	// LoadBalancerImagePullingReason: the image of the load balancer is being pulled.
 	LoadBalancerImagePullingReason = "ImagePulling"
-	// LoadBalancerImagePullFailedReason: its image cannot be fetched.
+	// LoadBalancerImagePullFailedReason: the image of the load balancer cannot be pulled.
 	LoadBalancerImagePullFailedReason = "ImagePullFailed"
-	// HostPortInUseReason: the host port that was chosen for life belongs to
-	// another process. Free it; the provider does not choose a new one,
-	// because kubeconfigs name the old. On ContainerReady, a host port of
-	// spec.portMappings is in use.
+	// HostPortInUseReason: another process uses the host port that was chosen for the lifetime of the
+	// cluster. Free the port; the provider does not choose another one, because kubeconfigs contain
+	// it. On ContainerReady: a host port of spec.portMappings is in use.
 	HostPortInUseReason = "HostPortInUse"
-	// AddressInUseReason: the address that was chosen for life belongs to
-	// another container, which the message names, or to the network's
-	// gateway.
+	// AddressInUseReason: the address that was chosen for the lifetime of the cluster belongs to the
+	// container in the message, or to the gateway of the network.
 	AddressInUseReason = "AddressInUse"
-	// SubnetExhaustedReason: the network has no free address. Delete
-	// machines or use a larger subnet. On ContainerReady too.
+	// SubnetExhaustedReason: the network has no free address. Delete machines, or use a larger subnet.
+	// Also on ContainerReady.
 	SubnetExhaustedReason = "SubnetExhausted"
-	// ContainerNotOwnedReason: a container of the name exists and another
-	// object owns it, which the message names. On ContainerReady too.
+	// ContainerNotOwnedReason: a container of that name exists, and the object in the message owns it.
+	// Also on ContainerReady.
 	ContainerNotOwnedReason = "ContainerNotOwned"
-	// EndpointMissingReason: the load balancer's type is None and no
-	// endpoint is given yet.
+	// EndpointMissingReason: the type of the load balancer is None, and no endpoint is set yet.
 	EndpointMissingReason = "EndpointMissing"
-	// EndpointUnsupportedReason: the endpoint that the Cluster gives is an
-	// IPv6 address. The load balancer listens on IPv4 only.
+	// EndpointUnsupportedReason: the endpoint of the Cluster is an IPv6 address. The load balancer
+	// listens on IPv4 only.
 	EndpointUnsupportedReason = "EndpointUnsupported"
 
-	// WorkloadControllersReadyCondition reports on what the provider runs for the
-	// workload cluster: storage, load balancers of Services and the address of a
-	// local registry. It is there once the API server was reached, and only where
-	// one of them is used or is being removed. It is not part of Ready.
+	// WorkloadControllersReadyCondition reports on the controllers that the provider runs for the
+	// workload cluster: storage, load balancers of Services and the address of a local registry. It
+	// exists once the API server was reached, and only if one of them is used or is being removed. It
+	// is not part of Ready.
 	WorkloadControllersReadyCondition = "WorkloadControllersReady"
-	// WorkloadControllersReadyReason: they run.
+	// WorkloadControllersReadyReason: the controllers run.
 	WorkloadControllersReadyReason = "Ready"
-	// WorkloadControllersConnectingReason: they start, or are stopped because
-	// the API server of the workload cluster is not reached.
+	// WorkloadControllersConnectingReason: the controllers are starting, or are stopped because the
+	// API server of the workload cluster cannot be reached.
 	WorkloadControllersConnectingReason = "Connecting"
-	// WorkloadControllersNotReadyReason: one of them gave an error, which the
-	// message holds; it is tried again.
+	// WorkloadControllersNotReadyReason: a controller returned the error in the message. It is
+	// retried.
 	WorkloadControllersNotReadyReason = "NotReady"
-	// ForeignStorageClassReason: they run, and the StorageClass "standard" is
-	// that of another provisioner. The message has the name of the other one.
+	// ForeignStorageClassReason: the controllers run, and the StorageClass "standard" belongs to the
+	// provisioner in the message.
 	ForeignStorageClassReason = "ForeignStorageClass"
-	// DrainingReason: load balancers of Services are switched off and not all
-	// removed yet.
+	// DrainingReason: load balancers of Services are disabled, and not all of them are removed yet.
 	DrainingReason = "Draining"
 
-	// StoppedCondition reports whether the containers of the cluster are stopped
-	// because of the Cluster's annotation, and the progress of stopping and
-	// starting them. It is there only where the cluster was stopped once, and it
-	// is not part of Ready.
+	// StoppedCondition reports whether the containers of the cluster are stopped because of the
+	// annotation of the Cluster, and the progress of stopping and starting them. It exists only if the
+	// cluster was stopped once, and it is not part of Ready.
 	StoppedCondition = "Stopped"
 	// StoppedReason: all containers are stopped.
 	StoppedReason = "Stopped"
-	// StoppingReason: containers are being stopped; the message says how many
-	// are, and which could not be stopped.
+	// StoppingReason: containers are being stopped. The message has their number, and the names of
+	// those that could not be stopped.
 	StoppingReason = "Stopping"
-	// StopFailedReason: two minutes after the stop began, some containers are not
-	// stopped; the message names them. It is retried.
+	// StopFailedReason: two minutes after the stop started, the containers in the message are not
+	// stopped. The controller retries.
 	StopFailedReason = "StopFailed"
-	// StartingReason: containers are being started; the message says how many
-	// run, and what the start waits for.
+	// StartingReason: containers are being started. The message has the number of running ones, and
+	// what the start waits for.
 	StartingReason = "Starting"
-	// StartFailedReason: five minutes after the start began, containers do not run or
-	// Nodes are not Ready, or a container is not found; the message names them.
-	// The Cluster is no longer paused, so that Machines can be remediated.
+	// StartFailedReason: five minutes after the start, the containers in the message do not run or are
+	// not found, or their Nodes are not Ready. The Cluster is no longer paused, so that Machines can
+	// be remediated.
 	StartFailedReason = "StartFailed"
-	// StartedReason: all containers were started, and all Nodes were Ready after it.
+	// StartedReason: all containers were started, and all Nodes were Ready afterwards.
 	StartedReason = "Started"
 
-	// DeletingReason: the object is being deleted; the message says what is
-	// still there. On ContainerReady too.
+	// DeletingReason: the object is being deleted. The message lists what still exists. Also on
+	// ContainerReady.
 	DeletingReason = clusterv1.DeletingReason
 )
 
 // Conditions and reasons of a ContainerMachine. The Ready condition is the
 // summary that Cluster API mirrors as InfrastructureReady.
 const (
-	// MachineReadyCondition is True while the container runs, is not paused,
-	// is on its network with its address, and its bootstrap is done.
+	// MachineReadyCondition is True while the container runs, is not paused, is connected to its
+	// network with its address, and its bootstrap is completed.
 	MachineReadyCondition = clusterv1.ReadyCondition
 
 	// ContainerReadyCondition reports whether the container exists and runs.
 	ContainerReadyCondition = "ContainerReady"
-	// ContainerRunningReason: it runs on its network with its address.
+	// ContainerRunningReason: the container runs, and is connected to its network with its address.
 	ContainerRunningReason = "ContainerRunning"
-	// WaitingForInfrastructureReason: the Cluster's network and load
-	// balancer are not there yet.
+	// WaitingForInfrastructureReason: the network and the load balancer of the Cluster are not ready
+	// yet.
 	WaitingForInfrastructureReason = "WaitingForClusterInfrastructure"
-	// WaitingForBootstrapDataReason: the bootstrap provider has not written
-	// the data secret yet.
+	// WaitingForBootstrapDataReason: the bootstrap provider has not written the data Secret yet.
 	WaitingForBootstrapDataReason = "WaitingForBootstrapData"
-	// ImagePullingReason: the node image is being fetched; the message has
-	// the progress.
+	// ImagePullingReason: the node image is being pulled. The message has the progress.
 	ImagePullingReason = "ImagePulling"
-	// ImagePullFailedReason: the node image cannot be fetched; the message
-	// says why and what to do.
+	// ImagePullFailedReason: the node image cannot be pulled. The message has the cause and the
+	// remedy.
 	ImagePullFailedReason = "ImagePullFailed"
-	// VersionUnsupportedReason: no image is given, and none is known for the
-	// Machine's Kubernetes version.
+	// VersionUnsupportedReason: the spec has no image, and no image is known for the Kubernetes
+	// version of the Machine.
 	VersionUnsupportedReason = "VersionUnsupported"
-	// ContainerCreatingReason: the engine has not finished an earlier call to
-	// create the container; the controller waits for it.
+	// ContainerCreatingReason: the engine is still creating the container after an earlier request.
+	// The controller waits.
 	ContainerCreatingReason = "ContainerCreating"
-	// ContainerFailedReason: the engine refuses the container, or it would be
-	// no node with what the spec asks for; the message says why.
+	// ContainerFailedReason: the engine refuses the container, or the spec has values with which it
+	// would not be a node. The message has the cause.
 	ContainerFailedReason = "ContainerFailed"
-	// ContainerExitedReason: it exited; the message has the exit code and
-	// whether it was OOMKilled. It is started unless the object is
-	// annotated for maintenance.
+	// ContainerExitedReason: the container exited. The message has the exit code and whether it was
+	// OOMKilled. It is restarted unless the object has the maintenance annotation.
 	ContainerExitedReason = "ContainerExited"
-	// ClusterStoppedReason: the Cluster has the annotation that stops it. On
-	// LoadBalancerReady too.
+	// ClusterStoppedReason: the Cluster has the annotation that stops it. Also on LoadBalancerReady.
 	ClusterStoppedReason = "ClusterStopped"
-	// ContainerRestartedReason: it exited a moment ago and its restart policy
-	// restarted it; the message has the exit code and whether it was OOMKilled.
+	// ContainerRestartedReason: the container exited a moment ago, and its restart policy restarted
+	// it. The message has the exit code and whether it was OOMKilled.
 	ContainerRestartedReason = "ContainerRestarted"
-	// ContainerCrashLoopReason: it exited at least five times, each time less than 90
-	// seconds after the last; it is restarted nevertheless.
+	// ContainerCrashLoopReason: the container exited at least five times, each time less than 90
+	// seconds after the previous one. It is still restarted.
 	ContainerCrashLoopReason = "ContainerCrashLoop"
-	// ContainerPausedReason: a user paused it.
+	// ContainerPausedReason: a user paused the container.
 	ContainerPausedReason = "ContainerPaused"
-	// ContainerDisconnectedReason: it is not on its network, or without its
+	// ContainerDisconnectedReason: the container is not connected to its network, or does not have its
 	// address.
 	ContainerDisconnectedReason = "ContainerDisconnected"
-	// ContainerNotFoundReason: the container of a machine that had become a
-	// Node is not found. It is not recreated; a MachineHealthCheck or the
-	// control plane replaces the Machine.
+	// ContainerNotFoundReason: the container of a machine that already was a Node is not found. It is
+	// not recreated: a MachineHealthCheck or the control plane replaces the Machine.
 	ContainerNotFoundReason = "ContainerNotFound"
 
-	// BootstrapCompletedCondition reports the progress of the bootstrap inside
-	// the node, as the node itself recorded it.
+	// BootstrapCompletedCondition reports the progress of the bootstrap inside the node, as recorded
+	// by the node.
 	BootstrapCompletedCondition = "BootstrapCompleted"
-	// BootstrapCompletedReason: every command exited with 0.
+	// BootstrapCompletedReason: all commands exited with code 0.
 	BootstrapCompletedReason = "BootstrapCompleted"
-	// WaitingForContainerReason: there is no running container yet.
+	// WaitingForContainerReason: no container runs yet.
 	WaitingForContainerReason = "WaitingForContainer"
-	// BootstrappingReason: it runs, in the container that the message names.
+	// BootstrappingReason: the bootstrap runs in the container in the message.
 	BootstrappingReason = "Bootstrapping"
-	// BootstrapTimeoutReason: it runs for longer than bootstrapTimeout.
-	// Nothing is stopped.
+	// BootstrapTimeoutReason: the bootstrap runs for longer than bootstrapTimeout. It is not stopped.
 	BootstrapTimeoutReason = "BootstrapTimeout"
-	// BootstrapFailedReason: a command failed. The message has step, exit
-	// code and the last lines of the log without secrets.
+	// BootstrapFailedReason: a command failed. The message has the step, the exit code and the last
+	// lines of the log without secrets.
 	BootstrapFailedReason = "BootstrapFailed"
-	// BootstrapInterruptedReason: the node was stopped in the middle of its
-	// bootstrap and cannot continue. Workers and the first control plane are
-	// recreated; others are left to be replaced.
+	// BootstrapInterruptedReason: the node was stopped during its bootstrap, which cannot continue.
+	// Workers and the first control plane are recreated; other machines must be replaced.
 	BootstrapInterruptedReason = "BootstrapInterrupted"
-	// BootstrapDataInvalidReason: the data secret cannot be used; the
-	// message says why without repeating it.
+	// BootstrapDataInvalidReason: the data Secret cannot be used. The message has the cause, without
+	// quoting the data.
 	BootstrapDataInvalidReason = "BootstrapDataInvalid"
-	// BootstrapStatusUnknownReason: the node's record cannot be read right now.
+	// BootstrapStatusUnknownReason: the bootstrap record of the node cannot be read at the moment.
 	BootstrapStatusUnknownReason = "BootstrapStatusUnknown"
-	// ProviderIDMismatchReason: the user gave the kubelet another provider
-	// ID than the machine's, so Cluster API will not find the Node.
+	// ProviderIDMismatchReason: the user configured the kubelet with a provider ID other than that of
+	// the machine, so Cluster API will not find the Node.
 	ProviderIDMismatchReason = "ProviderIDMismatch"
 
-	// RegistriesConfiguredCondition reports whether the node pulls images as
-	// spec.registries of the ContainerCluster says. It is there only where
-	// that has registries, and it is not part of Ready.
+	// RegistriesConfiguredCondition reports whether the node pulls images as configured in
+	// spec.registries of the ContainerCluster. It exists only if that has registries, and it is not
+	// part of Ready.
 	RegistriesConfiguredCondition = "RegistriesConfigured"
 	// RegistriesConfiguredReason: the node has this configuration.
 	RegistriesConfiguredReason = "RegistriesConfigured"
-	// RegistryCredentialsInvalidReason: the Secret of a registry is not found or
-	// has no credentials. A node that runs keeps the configuration it has; a new
-	// one is not created. On ContainerReady too.
+	// RegistryCredentialsInvalidReason: the Secret of a registry is not found or has no credentials. A
+	// running node keeps its configuration; a new one is not created. Also on ContainerReady.
 	RegistryCredentialsInvalidReason = "RegistryCredentialsInvalid"
 )
 
 // Conditions and reasons of a ContainerMachinePool.
 const (
-	// MachinePoolReadyCondition is ReplicasReady. It stays True while
-	// instances are replaced by newer ones, which never leaves fewer ready
-	// than are wanted.
+	// MachinePoolReadyCondition is ReplicasReady. It stays True while instances are replaced by newer
+	// ones, because at least the desired number stays ready.
 	MachinePoolReadyCondition = clusterv1.ReadyCondition
 
-	// ReplicasReadyCondition reports whether at least as many instances are
-	// ready as the MachinePool wants: their containers run, their bootstraps
-	// are done, and Cluster API finds their Nodes ready.
-	// WaitingForClusterInfrastructure, WaitingForBootstrapData and Deleting
-	// are among its reasons.
+	// ReplicasReadyCondition reports whether at least the desired number of instances is ready: their
+	// containers run, their bootstraps are completed, and Cluster API observes their Nodes as Ready.
+	// Its other reasons are WaitingForClusterInfrastructure, WaitingForBootstrapData and Deleting.
 	ReplicasReadyCondition = "ReplicasReady"
 	// ReplicasReadyReason: enough instances are ready.
 	ReplicasReadyReason = "Ready"
-	// ReplicasNotReadyReason: too few are ready; the message names those that
-	// are not ready, and why.
+	// ReplicasNotReadyReason: too few instances are ready. The message lists those that are not ready,
+	// with the cause.
 	ReplicasNotReadyReason = "NotReady"
 
 	// ReplicasUpToDateCondition reports whether all instances match the current
 	// spec of the MachinePool.
 	ReplicasUpToDateCondition = "ReplicasUpToDate"
-	// ReplicasUpToDateReason: they are.
+	// ReplicasUpToDateReason: all instances match the spec.
 	ReplicasUpToDateReason = "UpToDate"
-	// RollingOutReason: some are made from another spec, for another Kubernetes
-	// version or with another data secret. They are replaced one after the other.
+	// RollingOutReason: some instances were created from another spec, for another Kubernetes version
+	// or with other bootstrap data. They are replaced one by one.
 	RollingOutReason = "RollingOut"
 )

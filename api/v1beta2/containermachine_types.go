@@ -38,7 +38,7 @@ const (
 // ContainerMachineSpec is the desired state of a ContainerMachine.
 type ContainerMachineSpec struct {
 	// providerID is container:///<container name>, the same as the Node's.
-	// The provider fills it; one that is given names a container of
+	// The provider fills it; a value set by a user names a container of
 	// the same ContainerCluster to adopt.
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -30,7 +30,7 @@ const (
 // LoadBalancer says what stands before the API servers.
 // +kubebuilder:validation:MinProperties=1
 type LoadBalancer struct {
-	// type is HAProxy by default. With None the endpoint must be given and
+	// type is HAProxy by default. With None the endpoint must be set and
 	// served by another load balancer or provider.
 	// +optional
 	Type LoadBalancerType `json:"type,omitempty"`

@@ -28,7 +28,7 @@ type Registry struct {
 	// +kubebuilder:validation:MaxLength=261
 	Host string `json:"host,omitempty"`
 
-	// mirrors are asked for images in this order, and the registry itself last.
+	// mirrors are tried for images in this order, and the registry itself last.
 	// +optional
 	// +listType=map
 	// +listMapKey=url
@@ -54,7 +54,7 @@ type Registry struct {
 }
 
 // RegistryMirror is a registry that has the images of another one, or gets them from it
-// when it is asked (a pull-through cache).
+// on the first request (a pull-through cache).
 type RegistryMirror struct {
 	// url of the mirror, such as http://172.18.0.5:5000. Where its path contains /v2/, it
 	// is the whole prefix of requests, as for a project of Harbor.
