@@ -19,7 +19,6 @@ package conversion
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,23 +28,21 @@ import (
 	utilconversion "sigs.k8s.io/cluster-api/util/conversion"
 )
 
-// Converter makes the converter of one kind, for its webhook.
-type Converter = func(*runtime.Scheme) (conversion.Converter, error)
-
-// kind converts the objects of one kind between the hub and an older version, the spoke.
-type kind[H, S client.Object] struct {
+// Kind converts the objects of one kind between the hub and an older version, the spoke.
+type Kind[H, S client.Object] struct {
 	hub   H
 	spoke S
 	// restore copies the fields that the spoke lacks; nil where it lacks none.
 	restore func(from, to H)
 }
 
-func (k kind[H, S]) converter() Converter {
-	return conversion.NewHubSpokeConverter(k.hub, conversion.NewSpokeConverter(k.spoke, k.toSpoke, k.toHub))
+// Converter of the kind, for its webhook.
+func (k Kind[H, S]) Converter(scheme *runtime.Scheme) (conversion.Converter, error) {
+	return conversion.NewHubSpokeConverter(k.hub, conversion.NewSpokeConverter(k.spoke, k.toSpoke, k.toHub))(scheme)
 }
 
 // toSpoke keeps what the spoke lacks in an annotation.
-func (k kind[H, S]) toSpoke(_ context.Context, hub H, spoke S) error {
+func (k Kind[H, S]) toSpoke(_ context.Context, hub H, spoke S) error {
 	if err := copyFields(hub, spoke); err != nil {
 		return err
 	}
@@ -58,17 +55,14 @@ func (k kind[H, S]) toSpoke(_ context.Context, hub H, spoke S) error {
 	return nil
 }
 
-func (k kind[H, S]) toHub(_ context.Context, spoke S, hub H) error {
+func (k Kind[H, S]) toHub(_ context.Context, spoke S, hub H) error {
 	if err := copyFields(spoke, hub); err != nil {
 		return err
 	}
 	if k.restore == nil {
 		return nil
 	}
-	kept, ok := k.hub.DeepCopyObject().(H)
-	if !ok {
-		return fmt.Errorf("copy %T: %w", k.hub, errType)
-	}
+	kept, _ := k.hub.DeepCopyObject().(H)
 	found, err := utilconversion.UnmarshalData(hub, kept)
 	if err != nil {
 		return fmt.Errorf("restore fields from annotation %s: %w", utilconversion.DataAnnotation, err)
@@ -79,17 +73,15 @@ func (k kind[H, S]) toHub(_ context.Context, spoke S, hub H) error {
 	return nil
 }
 
-var errType = errors.New("unexpected type")
-
 // copyFields copies what both have, except for the version.
 func copyFields(from, to client.Object) error {
 	version := to.GetObjectKind().GroupVersionKind()
 	content, err := json.Marshal(from)
-	if err != nil {
-		return fmt.Errorf("encode %T: %w", from, err)
+	if err == nil {
+		err = json.Unmarshal(content, to)
 	}
-	if err := json.Unmarshal(content, to); err != nil {
-		return fmt.Errorf("decode %T: %w", to, err)
+	if err != nil {
+		return fmt.Errorf("copy %T to %T: %w", from, to, err)
 	}
 	to.GetObjectKind().SetGroupVersionKind(version)
 	return nil

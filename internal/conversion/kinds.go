@@ -21,26 +21,9 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
-// ContainerCluster returns the converter of that kind.
-func ContainerCluster() Converter { return containerCluster().converter() }
-
-// ContainerClusterTemplate returns the converter of that kind.
-func ContainerClusterTemplate() Converter { return containerClusterTemplate().converter() }
-
-// ContainerMachine returns the converter of that kind.
-func ContainerMachine() Converter { return containerMachine().converter() }
-
-// ContainerMachineTemplate returns the converter of that kind.
-func ContainerMachineTemplate() Converter { return containerMachineTemplate().converter() }
-
-// ContainerMachinePool returns the converter of that kind.
-func ContainerMachinePool() Converter { return containerMachinePool().converter() }
-
-// ContainerMachinePoolTemplate returns the converter of that kind.
-func ContainerMachinePoolTemplate() Converter { return containerMachinePoolTemplate().converter() }
-
-func containerCluster() kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster] {
-	return kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster]{
+// ContainerCluster converts objects of that kind.
+func ContainerCluster() Kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster] {
+	return Kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster]{
 		hub: &infrav1.ContainerCluster{}, spoke: &infrav1alpha1.ContainerCluster{},
 		restore: func(from, to *infrav1.ContainerCluster) {
 			to.Spec.LoadBalancer.AdditionalPorts = from.Spec.LoadBalancer.AdditionalPorts
@@ -54,8 +37,9 @@ func containerCluster() kind[*infrav1.ContainerCluster, *infrav1alpha1.Container
 	}
 }
 
-func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate] {
-	return kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate]{
+// ContainerClusterTemplate converts objects of that kind.
+func ContainerClusterTemplate() Kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate] {
+	return Kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate]{
 		hub: &infrav1.ContainerClusterTemplate{}, spoke: &infrav1alpha1.ContainerClusterTemplate{},
 		restore: func(from, to *infrav1.ContainerClusterTemplate) {
 			to.Spec.Template.Spec.LoadBalancer.AdditionalPorts = from.Spec.Template.Spec.LoadBalancer.AdditionalPorts
@@ -68,8 +52,9 @@ func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate, *infrav1
 	}
 }
 
-func containerMachine() kind[*infrav1.ContainerMachine, *infrav1alpha1.ContainerMachine] {
-	return kind[*infrav1.ContainerMachine, *infrav1alpha1.ContainerMachine]{
+// ContainerMachine converts objects of that kind.
+func ContainerMachine() Kind[*infrav1.ContainerMachine, *infrav1alpha1.ContainerMachine] {
+	return Kind[*infrav1.ContainerMachine, *infrav1alpha1.ContainerMachine]{
 		hub: &infrav1.ContainerMachine{}, spoke: &infrav1alpha1.ContainerMachine{},
 		restore: func(from, to *infrav1.ContainerMachine) {
 			restoreMachine(from.Spec.ContainerMachineCommonSpec, &to.Spec.ContainerMachineCommonSpec)
@@ -79,8 +64,9 @@ func containerMachine() kind[*infrav1.ContainerMachine, *infrav1alpha1.Container
 	}
 }
 
-func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate, *infrav1alpha1.ContainerMachineTemplate] {
-	return kind[*infrav1.ContainerMachineTemplate, *infrav1alpha1.ContainerMachineTemplate]{
+// ContainerMachineTemplate converts objects of that kind.
+func ContainerMachineTemplate() Kind[*infrav1.ContainerMachineTemplate, *infrav1alpha1.ContainerMachineTemplate] {
+	return Kind[*infrav1.ContainerMachineTemplate, *infrav1alpha1.ContainerMachineTemplate]{
 		hub: &infrav1.ContainerMachineTemplate{}, spoke: &infrav1alpha1.ContainerMachineTemplate{},
 		restore: func(from, to *infrav1.ContainerMachineTemplate) {
 			restoreMachine(from.Spec.Template.Spec, &to.Spec.Template.Spec)
@@ -88,8 +74,9 @@ func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate, *infrav1
 	}
 }
 
-func containerMachinePool() kind[*infrav1.ContainerMachinePool, *infrav1alpha1.ContainerMachinePool] {
-	return kind[*infrav1.ContainerMachinePool, *infrav1alpha1.ContainerMachinePool]{
+// ContainerMachinePool converts objects of that kind.
+func ContainerMachinePool() Kind[*infrav1.ContainerMachinePool, *infrav1alpha1.ContainerMachinePool] {
+	return Kind[*infrav1.ContainerMachinePool, *infrav1alpha1.ContainerMachinePool]{
 		hub: &infrav1.ContainerMachinePool{}, spoke: &infrav1alpha1.ContainerMachinePool{},
 		restore: func(from, to *infrav1.ContainerMachinePool) {
 			restoreMachine(from.Spec.Template.Spec, &to.Spec.Template.Spec)
@@ -97,8 +84,9 @@ func containerMachinePool() kind[*infrav1.ContainerMachinePool, *infrav1alpha1.C
 	}
 }
 
-func containerMachinePoolTemplate() kind[*infrav1.ContainerMachinePoolTemplate, *infrav1alpha1.ContainerMachinePoolTemplate] {
-	return kind[*infrav1.ContainerMachinePoolTemplate, *infrav1alpha1.ContainerMachinePoolTemplate]{
+// ContainerMachinePoolTemplate converts objects of that kind.
+func ContainerMachinePoolTemplate() Kind[*infrav1.ContainerMachinePoolTemplate, *infrav1alpha1.ContainerMachinePoolTemplate] {
+	return Kind[*infrav1.ContainerMachinePoolTemplate, *infrav1alpha1.ContainerMachinePoolTemplate]{
 		hub: &infrav1.ContainerMachinePoolTemplate{}, spoke: &infrav1alpha1.ContainerMachinePoolTemplate{},
 		restore: func(from, to *infrav1.ContainerMachinePoolTemplate) {
 			restoreMachine(from.Spec.Template.Spec.Template.Spec, &to.Spec.Template.Spec.Template.Spec)

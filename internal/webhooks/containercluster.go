@@ -35,7 +35,7 @@ import (
 func containerCluster(moving Moving) kind[*infrav1.ContainerCluster] {
 	return kind[*infrav1.ContainerCluster]{
 		name: "ContainerCluster", object: &infrav1.ContainerCluster{},
-		converter:   conversion.ContainerCluster(),
+		converter:   conversion.ContainerCluster().Converter,
 		setDefaults: defaultCluster, validate: validateCluster, validateUpdate: validateClusterUpdate, warn: warnCluster,
 		moving: moving,
 	}
@@ -129,4 +129,46 @@ func warnCluster(cluster *infrav1.ContainerCluster) admission.Warnings {
 			"provisioning waits until it is set here or in the Cluster"}
 	}
 	return nil
+}
+
+// +kubebuilder:webhook:verbs=create;update,path=/mutate-infrastructure-cluster-x-k8s-io-v1beta2-containerclustertemplate,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclustertemplates,versions=v1beta2,name=default.containerclustertemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containerclustertemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclustertemplates,versions=v1beta2,name=validation.containerclustertemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate] {
+	return kind[*infrav1.ContainerClusterTemplate]{
+		name: "ContainerClusterTemplate", object: &infrav1.ContainerClusterTemplate{},
+		converter:   conversion.ContainerClusterTemplate().Converter,
+		setDefaults: defaultClusterTemplate, validate: validateClusterTemplate, validateUpdate: validateClusterTemplateUpdate, isTemplate: true,
+	}
+}
+
+// defaultClusterTemplate fills in what defaultCluster would: a cluster is then what
+// its template says.
+func defaultClusterTemplate(template *infrav1.ContainerClusterTemplate) {
+	spec := &template.Spec.Template.Spec
+	defaultNetwork(&spec.Network)
+	if spec.LoadBalancer.Type == "" {
+		spec.LoadBalancer.Type = infrav1.LoadBalancerHAProxy
+	}
+}
+
+func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.ErrorList {
+	path, resource := field.NewPath("spec", "template"), template.Spec.Template
+	metadata, spec := path.Child("metadata"), path.Child("spec")
+	errs := resource.ObjectMeta.Validate(metadata)
+	errs = append(errs, validateNetwork(spec.Child("network"), resource.Spec.Network)...)
+	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), infrav1.LoadBalancer{
+		Type: resource.Spec.LoadBalancer.Type, Image: resource.Spec.LoadBalancer.Image,
+		AdditionalPorts: resource.Spec.LoadBalancer.AdditionalPorts,
+	}, 0)...)
+	errs = append(errs, validateRegistries(spec.Child("registries"), resource.Spec.Registries)...)
+	errs = append(errs, validateLimits(spec.Child("limits"), resource.Spec.Limits)...)
+	errs = append(errs, validateImages(spec.Child("images"), resource.Spec.Images)...)
+	return append(errs, validateFailureDomains(spec.Child("failureDomains"), resource.Spec.FailureDomains)...)
+}
+
+func validateClusterTemplateUpdate(before, after *infrav1.ContainerClusterTemplate) field.ErrorList {
+	before = before.DeepCopy()
+	defaultClusterTemplate(before)
+	return validateImmutable(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

@@ -33,7 +33,7 @@ import (
 func containerMachine() kind[*infrav1.ContainerMachine] {
 	return kind[*infrav1.ContainerMachine]{
 		name: "ContainerMachine", object: &infrav1.ContainerMachine{},
-		converter: conversion.ContainerMachine(),
+		converter: conversion.ContainerMachine().Converter,
 		validate:  validateMachine, validateUpdate: validateMachineUpdate,
 		warn: func(machine *infrav1.ContainerMachine) admission.Warnings {
 			return warnImage(field.NewPath("spec", "image"), machine.Spec.Image)
@@ -85,4 +85,27 @@ func validateMachineUpdate(before, after *infrav1.ContainerMachine) field.ErrorL
 	}
 	return append(errs, validateImmutable(path, before.Spec.Immutable(), after.Spec.Immutable(),
 		"field is immutable; roll out a new template with this value")...)
+}
+
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachinetemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates,versions=v1beta2,name=validation.containermachinetemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate] {
+	return kind[*infrav1.ContainerMachineTemplate]{
+		name: "ContainerMachineTemplate", object: &infrav1.ContainerMachineTemplate{},
+		converter: conversion.ContainerMachineTemplate().Converter,
+		validate:  validateMachineTemplate, validateUpdate: validateMachineTemplateUpdate, isTemplate: true,
+		warn: func(template *infrav1.ContainerMachineTemplate) admission.Warnings {
+			return warnImage(field.NewPath("spec", "template", "spec", "image"), template.Spec.Template.Spec.Image)
+		},
+	}
+}
+
+func validateMachineTemplate(template *infrav1.ContainerMachineTemplate) field.ErrorList {
+	path, resource := field.NewPath("spec", "template"), template.Spec.Template
+	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
+	return append(errs, validateCommonSpec(path.Child("spec"), &resource.Spec)...)
+}
+
+func validateMachineTemplateUpdate(before, after *infrav1.ContainerMachineTemplate) field.ErrorList {
+	return validateImmutable(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

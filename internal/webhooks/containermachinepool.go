@@ -32,7 +32,7 @@ import (
 func containerMachinePool() kind[*infrav1.ContainerMachinePool] {
 	return kind[*infrav1.ContainerMachinePool]{
 		name: "ContainerMachinePool", object: &infrav1.ContainerMachinePool{},
-		converter:      conversion.ContainerMachinePool(),
+		converter:      conversion.ContainerMachinePool().Converter,
 		validate:       validateMachinePool,
 		validateUpdate: func(*infrav1.ContainerMachinePool, *infrav1.ContainerMachinePool) field.ErrorList { return nil },
 		warn: func(pool *infrav1.ContainerMachinePool) admission.Warnings {
@@ -66,4 +66,27 @@ func validatePoolTemplate(path *field.Path, template infrav1.ContainerMachinePoo
 		}
 	}
 	return append(errs, validateCommonSpec(path.Child("spec"), &template.Spec)...)
+}
+
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachinepooltemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinepooltemplates,versions=v1beta2,name=validation.containermachinepooltemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+func containerMachinePoolTemplate() kind[*infrav1.ContainerMachinePoolTemplate] {
+	return kind[*infrav1.ContainerMachinePoolTemplate]{
+		name: "ContainerMachinePoolTemplate", object: &infrav1.ContainerMachinePoolTemplate{},
+		converter: conversion.ContainerMachinePoolTemplate().Converter,
+		validate:  validateMachinePoolTemplate, validateUpdate: validateMachinePoolTemplateUpdate, isTemplate: true,
+		warn: func(template *infrav1.ContainerMachinePoolTemplate) admission.Warnings {
+			return warnImage(field.NewPath("spec", "template", "spec", "template", "spec", "image"), template.Spec.Template.Spec.Template.Spec.Image)
+		},
+	}
+}
+
+func validateMachinePoolTemplate(template *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
+	path, resource := field.NewPath("spec", "template"), template.Spec.Template
+	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
+	return append(errs, validatePoolTemplate(path.Child("spec", "template"), resource.Spec.Template)...)
+}
+
+func validateMachinePoolTemplateUpdate(before, after *infrav1.ContainerMachinePoolTemplate) field.ErrorList {
+	return validateImmutable(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

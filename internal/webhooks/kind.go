@@ -22,16 +22,17 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
 
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/topology"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
 )
 
 // kind says how the objects of one kind are admitted. All its functions but moving are
@@ -49,7 +50,7 @@ type kind[T client.Object] struct {
 	// warn of what is possible and probably not meant; nil where there is nothing.
 	warn func(T) admission.Warnings
 	// converter of objects in other versions.
-	converter conversion.Converter
+	converter func(*runtime.Scheme) (conversion.Converter, error)
 	// isTemplate lets the topology controller compare what must not change:
 	// it asks in a dry run what a template would become, and makes another
 	// one if that differs.
