@@ -28,7 +28,7 @@ import (
 )
 
 // someUnit is what makes a configuration worth carrying out.
-const someUnit = `"systemd": {"units": [{"name": "a.service", "enabled": true}]}`
+const someUnit = `"systemd": {"units": [{"name": "a.service", "enable": true}]}`
 
 // data returns a configuration with more sections alongside someUnit.
 func data(sections string) []byte {
@@ -60,6 +60,15 @@ func TestParse(t *testing.T) {
 			reason: "providers emit empty sections",
 			sections: `"networkd": {}, "passwd": {"users": null}, "storage": {"disks": [], "raid": null, "filesystems": []},
 				"future": {"a": [{}, "", false]}`,
+		},
+		"nulls": {
+			reason: "null is like missing",
+			sections: `"passwd": {"users": [{"name": "a", "uid": null, "passwordHash": null}]}, "storage": {"links": [{"filesystem": "root",
+				"path": "/l", "target": "x", "mode": null, "overwrite": null, "user": {"id": null, "future": null}}]}`,
+			want: userdata.Config{
+				Users: []userdata.User{{Name: "a", Update: true, UnlockPassword: true, PasswordHash: "*"}},
+				Links: []userdata.Link{{Path: "/l", Target: "x", Owner: "root:root", Overwrite: userdata.SwitchOff}},
+			},
 		},
 		"escapes":         {reason: "a data: URL has escapes, and a plus is a plus", sections: content(`"source": "data:,a%20b%0A+%C3%BC,%25"`), want: plain("a b\n+ü,%")},
 		"media type":      {reason: "the media type says nothing", sections: content(`"source": "data:text/plain;charset=utf-8,x"`), want: plain("x")},

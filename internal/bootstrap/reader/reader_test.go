@@ -17,6 +17,8 @@ limitations under the License.
 package reader
 
 import (
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"strings"
 	"testing"
@@ -153,8 +155,45 @@ func TestRefused(t *testing.T) {
 		t.Fatalf("got error %v, want an *UnsupportedError", err)
 	}
 	want := []string{"(invalid module name) (remove it)", "object.a", "object.b", "other (remove it)"}
+	if !strings.HasSuffix(err.Error(), "not supported in containers: "+strings.Join(want, ", ")) {
+		t.Errorf("the error lists them: %v", err)
+	}
 	if diff := cmp.Diff(want, unsupported.Modules); diff != "" {
 		t.Errorf("all of them are listed (-want +got):\n%s", diff)
+	}
+}
+
+// TestLimits: what is decoded from one Secret is counted together.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	var zipped bytes.Buffer
+	writer := gzip.NewWriter(&zipped)
+	_, err := writer.Write(make([]byte, MaxDecodedBytes/2+1))
+	if err := errors.Join(err, writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := &Reader{}
+	if content, err := r.Gunzip(zipped.Bytes()); err != nil || len(content) != MaxDecodedBytes/2+1 {
+		t.Errorf("the first: %d bytes, %v", len(content), err)
+	}
+	if _, err := r.Gunzip(zipped.Bytes()); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("the second: got error %v, want ErrTooLarge", err)
+	}
+	for _, broken := range []string{canary, zipped.String()[:20]} {
+		if _, err := (&Reader{}).Gunzip([]byte(broken)); err == nil || strings.Contains(err.Error(), canary) {
+			t.Errorf("broken data: got error %v", err)
+		}
+	}
+	if err := CheckStreams([]byte("a: 1\n---\n%TAG !a! b\n--- {}\n")); err != nil {
+		t.Error(err)
+	}
+	many := []byte(strings.Repeat("\n---", maxNodes/heavyNodes/2))
+	var invalid *InvalidError
+	if err := CheckStreams(many, many); !errors.As(err, &invalid) {
+		t.Errorf("got error %v, want an *InvalidError", err)
+	}
+	if _, err := read("list: &l [" + strings.Repeat("a,", maxEntries/2) + "]\nlines: *l"); !errors.As(err, &invalid) {
+		t.Errorf("got error %v, want an *InvalidError", err)
 	}
 }
 

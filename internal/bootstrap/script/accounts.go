@@ -41,17 +41,22 @@ func (p *planner) groups(groups []userdata.Group) {
 
 // changes are the arguments of usermod for an account that exists.
 func changes(u userdata.User) []string {
-	var changes arguments
-	changes.add("--comment", u.Gecos)
-	changes.add("--home", u.HomeDir)
-	changes.add("--shell", u.Shell)
-	changes.add("--uid", u.UID)
-	changes.add("--gid", u.PrimaryGroup)
-	changes.add("--groups", strings.Join(u.Groups, ","))
+	changes := attributes(u, "--home")
 	if u.HomeDir != "" {
 		changes = append(changes, "--move-home")
 	}
 	return changes
+}
+
+// attributes are the arguments that useradd and usermod share.
+func attributes(u userdata.User, home string) (attributes arguments) {
+	attributes.add("--comment", u.Gecos)
+	attributes.add(home, u.HomeDir)
+	attributes.add("--shell", u.Shell)
+	attributes.add("--uid", u.UID)
+	attributes.add("--gid", u.PrimaryGroup)
+	attributes.add("--groups", strings.Join(u.Groups, ","))
+	return attributes
 }
 
 func (p *planner) users(list string, users []userdata.User) {
@@ -114,13 +119,7 @@ func (a *arguments) add(flag, value string) {
 
 // options are the arguments of useradd.
 func options(u userdata.User) []string {
-	var options arguments
-	options.add("--comment", u.Gecos)
-	options.add("--home-dir", u.HomeDir)
-	options.add("--shell", u.Shell)
-	options.add("--uid", u.UID)
-	options.add("--gid", u.PrimaryGroup)
-	options.add("--groups", strings.Join(u.Groups, ","))
+	options := attributes(u, "--home-dir")
 	options.add("--expiredate", u.ExpireDate)
 	options.add("--inactive", u.Inactive)
 	if u.System {

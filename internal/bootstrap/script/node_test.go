@@ -21,7 +21,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +30,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // node is a directory that stands for a node's root file system. The script runs in it as it would in a node.
@@ -51,19 +51,13 @@ func newNode(t *testing.T, in Input) *node {
 
 func (n *node) upload(in Input) {
 	n.t.Helper()
-	archive, err := Archive(in)
-	if err != nil {
-		n.t.Fatalf("Archive(): %v", err)
-	}
-	reader := tar.NewReader(bytes.NewReader(archive))
+	reader := tar.NewReader(bytes.NewReader(must.Get(Archive(in))(n.t)))
 	for {
 		header, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if err != nil {
-			n.t.Fatalf("read archive: %v", err)
-		}
+		must.Succeed(n.t, err)
 		n.extract(header, reader)
 	}
 }
@@ -93,21 +87,13 @@ func (n *node) path(name string) string {
 
 func (n *node) write(name, content string) {
 	n.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(n.path(name)), 0o755); err != nil {
-		n.t.Fatal(err)
-	}
-	if err := os.WriteFile(n.path(name), []byte(content), 0o644); err != nil {
-		n.t.Fatal(err)
-	}
+	must.Succeed(n.t, os.MkdirAll(filepath.Dir(n.path(name)), 0o755))
+	must.Succeed(n.t, os.WriteFile(n.path(name), []byte(content), 0o644))
 }
 
 func (n *node) read(name string) string {
 	n.t.Helper()
-	content, err := os.ReadFile(n.path(name))
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	return string(content)
+	return string(must.Get(os.ReadFile(n.path(name)))(n.t))
 }
 
 func (n *node) exists(name string) bool {
@@ -120,9 +106,7 @@ func (n *node) stub(programs map[string]string) {
 	n.t.Helper()
 	for name, body := range programs {
 		n.write("stubs/"+name, "#!/bin/sh\n"+body+"\n")
-		if err := os.Chmod(n.path("stubs/"+name), 0o755); err != nil {
-			n.t.Fatal(err)
-		}
+		must.Succeed(n.t, os.Chmod(n.path("stubs/"+name), 0o755))
 	}
 }
 
@@ -156,53 +140,26 @@ func (n *node) boot() int {
 	return cmd.ProcessState.ExitCode()
 }
 
+// bootDone is a boot that must succeed.
+func (n *node) bootDone() {
+	n.t.Helper()
+	if code := n.boot(); code != 0 {
+		n.t.Fatalf("exit code %d:\n%s", code, n.journal)
+	}
+}
+
 // download returns the record as an engine gives it: files in the order of their names.
 func (n *node) download() []byte {
 	n.t.Helper()
 	var buffer bytes.Buffer
 	writer := tar.NewWriter(&buffer)
-	root := n.path(filepath.Dir(record.Path))
-	err := filepath.WalkDir(n.path(record.Path), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		header, err := tar.FileInfoHeader(info, "")
-		if err != nil {
-			return err
-		}
-		if header.Name, err = filepath.Rel(root, path); err != nil {
-			return err
-		}
-		if err := writer.WriteHeader(header); err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		_, err = writer.Write(content)
-		return err
-	})
-	if err != nil {
-		n.t.Fatalf("archive record: %v", err)
-	}
-	if err := writer.Close(); err != nil {
-		n.t.Fatal(err)
-	}
+	must.Succeed(n.t, errors.Join(writer.AddFS(os.DirFS(n.path(record.Path))), writer.Close()))
 	return buffer.Bytes()
 }
 
 func (n *node) result() record.Result {
 	n.t.Helper()
-	result, err := record.Read(bytes.NewReader(n.download()))
-	if err != nil {
-		n.t.Fatalf("record.Read(): %v", err)
-	}
-	return result
+	return must.Get(record.Read(bytes.NewReader(n.download())))(n.t)
 }
 
 // expectCleanedUp checks that nothing of the user's data is left.

@@ -61,6 +61,7 @@ func TestHash(t *testing.T) {
 	}{
 		"Token":    {"Bootstrap providers renew it.", "abcdef.0123456789abcdef", "fedcba.9876543210fedcba", true},
 		"CA":       {"It is renewed with the cluster's.", "sha256:1111", "sha256:2222", true},
+		"File":     {"It finds the cluster.", "bootstrapToken:", "file: {kubeConfigPath: /x}\n      bootstrapToken:", true},
 		"Kubelet":  {"The node is another one.", `"50"`, `"60"`, false},
 		"Command":  {"The node is another one.", "runcmd:\n", "runcmd:\n- touch /tmp/x\n", false},
 		"Password": {"It could be guessed from the hash.", "runcmd:\n", "users:\n- name: me\n  plain_text_passwd: secret\nruncmd:\n", false},
@@ -69,6 +70,9 @@ func TestHash(t *testing.T) {
 	// Where this changes, change the version in the hash: otherwise an upgrade replaces all instances of all pools.
 	if before != want {
 		t.Errorf("the hash is %s, want %s", before, want)
+	}
+	if !userdata.SameVersion(before, want) || userdata.SameVersion(before, "0-"+want) {
+		t.Error("only hashes of the same version can be compared")
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -161,6 +161,18 @@ func TestAdaptBroken(t *testing.T) {
 	if _, err := (Config{Files: []File{{Content: broken}}}).Adapt(); !errors.As(err, &invalid) {
 		t.Errorf("got error %v, want an *reader.InvalidError", err)
 	}
+	for _, check := range map[string]func(Config) error{
+		"hash":        func(c Config) error { _, err := c.Hash(); return err },
+		"skip phases": func(c Config) error { _, err := c.KubeadmSkipPhases("/x"); return err },
+		"values":      Config.CheckDocuments,
+	} {
+		if err := check(Config{Files: []File{{Path: "/x", Content: append(broken, strings.Repeat("[", 100_000)...)}}}); !errors.As(err, &invalid) {
+			t.Errorf("got error %v, want an *InvalidError", err)
+		}
+	}
+	if phases, err := (Config{Files: []File{{Path: "/x", Content: []byte(initDocument + "skipPhases: [a]\n")}}}).KubeadmSkipPhases("/x"); len(phases) != 1 || err != nil {
+		t.Errorf("skipped phases %v, error %v", phases, err)
+	}
 	// kubeadm says better what is wrong here.
 	odd := []byte(joinDocument + "nodeRegistration: text\n")
 	if got, err := adaptKubeadm(odd); err != nil || !bytes.Equal(got, odd) {

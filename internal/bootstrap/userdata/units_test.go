@@ -36,7 +36,11 @@ func TestUnitStates(t *testing.T) {
 		{Step: "systemd.units[1]", Name: "b.mount", Enabled: SwitchOn, Masked: true},
 		{Step: "systemd.units[4]", Name: "c@x.timer", Enabled: SwitchOff},
 	}
-	if diff := cmp.Diff(want, UnitStates(units)); diff != "" {
+	states := UnitStates(units)
+	if !states[0].Starts() || states[1].Starts() || states[2].Starts() {
+		t.Errorf("a unit starts that is enabled and not masked: %+v", states)
+	}
+	if diff := cmp.Diff(want, states); diff != "" {
 		t.Errorf("the first that says whether a unit is enabled counts, a mask wins (-want +got):\n%s", diff)
 	}
 	files := append(units[0].Files(), units[2].Files()...)
