@@ -121,7 +121,7 @@ func (e *Engine) createWith(ctx context.Context, spec engine.NetworkSpec, prefix
 	}
 	for _, prefix := range prefixes {
 		body.Subnets = append(body.Subnets, subnetBody{
-			Subnet: prefix.String(), Gateway: prefix.Addr().Next().String(), Lease: leaseOf(engine.DynamicSlice(prefix)),
+			Subnet: prefix, Gateway: prefix.Addr().Next(), Lease: leaseOf(engine.DynamicSlice(prefix)),
 		})
 	}
 	err := e.postNetwork(ctx, body, nil)

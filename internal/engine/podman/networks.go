@@ -44,14 +44,14 @@ type networkBody struct {
 }
 
 type subnetBody struct {
-	Subnet  string      `json:"subnet"`
-	Gateway string      `json:"gateway,omitempty"`
-	Lease   *leaseRange `json:"lease_range,omitempty"`
+	Subnet  netip.Prefix `json:"subnet"`
+	Gateway netip.Addr   `json:"gateway,omitzero"`
+	Lease   *leaseRange  `json:"lease_range,omitempty"`
 }
 
 type leaseRange struct {
-	Start string `json:"start_ip,omitempty"`
-	End   string `json:"end_ip,omitempty"`
+	Start netip.Addr `json:"start_ip,omitzero"`
+	End   netip.Addr `json:"end_ip,omitzero"`
 }
 
 func networkPath(name string) string { return "/networks/" + url.PathEscape(name) }
@@ -104,14 +104,7 @@ func (n networkBody) observed() engine.Network {
 func (n networkBody) subnets() []engine.Subnet {
 	var out []engine.Subnet
 	for _, raw := range n.Subnets {
-		prefix, err := netip.ParsePrefix(raw.Subnet)
-		if err != nil {
-			continue
-		}
-		subnet := engine.Subnet{Prefix: prefix.Masked()}
-		if gateway := adapter.Addresses(raw.Gateway); len(gateway) == 1 {
-			subnet.Gateway = gateway[0]
-		}
+		subnet := engine.Subnet{Prefix: raw.Subnet.Masked(), Gateway: raw.Gateway}
 		if raw.Lease != nil {
 			subnet.Dynamic = raw.Lease.prefix(subnet.Prefix)
 		}
@@ -132,23 +125,18 @@ func leaseOf(dynamic netip.Prefix) *leaseRange {
 		last[bit/8] |= 1 << (7 - bit%8)
 	}
 	end, _ := netip.AddrFromSlice(last)
-	return &leaseRange{Start: dynamic.Addr().String(), End: end.Prev().String()}
+	return &leaseRange{Start: dynamic.Addr(), End: end.Prev()}
 }
 
 // prefix is the smallest one with all addresses of the range: of a range that
 // a user chose, it may have more. Of one that is open at an end it is
 // none, which means the whole subnet.
 func (r leaseRange) prefix(subnet netip.Prefix) netip.Prefix {
-	start, end := adapter.Addresses(r.Start), adapter.Addresses(r.End)
-	if len(start) == 0 || len(end) == 0 {
+	if !r.Start.IsValid() || !r.End.IsValid() {
 		return netip.Prefix{}
 	}
-	for bits := start[0].BitLen(); bits > subnet.Bits(); bits-- {
-		candidate, err := start[0].Prefix(bits)
-		if err != nil {
-			return netip.Prefix{}
-		}
-		if candidate.Contains(end[0]) {
+	for bits := r.Start.BitLen(); bits > subnet.Bits(); bits-- {
+		if candidate := netip.PrefixFrom(r.Start, bits).Masked(); candidate.Contains(r.End) {
 			return candidate
 		}
 	}

@@ -137,7 +137,7 @@ func TestContainerOf(t *testing.T) {
 				b.Networks = map[string]perNetworkBody{"net": {StaticIPs: []netip.Addr{static}}}
 				b.Annotations = map[string]string{addressAnnotation: "10.89.0.7"}
 				b.Ports = []portBody{
-					{HostIP: "127.0.0.1", HostPort: 6443, ContainerPort: 6443, Protocol: "tcp"},
+					{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: 6443, ContainerPort: 6443, Protocol: "tcp"},
 					{ContainerPort: 80, Protocol: "tcp"},
 				}
 			}),
@@ -179,7 +179,7 @@ func TestLeaseRange(t *testing.T) {
 		if got := lease.prefix(subnet); got != dynamic {
 			t.Errorf("%s: range %+v is read as %s, want %s", text, lease, got, dynamic)
 		}
-		last := netip.MustParseAddr(lease.End)
+		last := lease.End
 		if !dynamic.Contains(last) || !subnet.Contains(last.Next()) {
 			t.Errorf("%s: range ends with %s, want all but the last address of the subnet", text, last)
 		}
@@ -187,7 +187,7 @@ func TestLeaseRange(t *testing.T) {
 	if lease := leaseOf(netip.Prefix{}); lease != nil {
 		t.Errorf("range %+v of no slice, want none", lease)
 	}
-	other := leaseRange{Start: "10.89.0.10", End: "10.89.0.20"}
+	other := leaseRange{Start: netip.MustParseAddr("10.89.0.10"), End: netip.MustParseAddr("10.89.0.20")}
 	if got := other.prefix(netip.MustParsePrefix("10.89.0.0/24")); got.String() != "10.89.0.0/27" {
 		t.Errorf("range %+v is read as %s, want the smallest slice with all of it", other, got)
 	}
@@ -221,10 +221,6 @@ func TestKindOf(t *testing.T) {
 	}{
 		"status":               {answer(404, errors.New("whatever")), engine.ErrNotFound},
 		"cause":                {answer(500, define.ErrNoSuchCtr), engine.ErrNotFound},
-		"image":                {answer(500, errImageUnknown), engine.ErrNotFound},
-		"state":                {answer(500, define.ErrCtrStateInvalid), engine.ErrConflict},
-		"volume in use":        {answer(500, define.ErrVolumeBeingUsed), engine.ErrConflict},
-		"argument":             {answer(500, define.ErrInvalidArg), engine.ErrInvalid},
 		"program":              {answer(500, define.ErrOCIRuntimeNotFound), engine.ErrInvalid},
 		"unknown":              {answer(500, errors.New("whatever")), nil},
 		"gone in mid-sentence": {io.ErrUnexpectedEOF, engine.ErrUnavailable},

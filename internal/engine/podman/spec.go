@@ -86,10 +86,10 @@ type perNetworkBody struct {
 }
 
 type portBody struct {
-	HostIP        string `json:"host_ip,omitempty"`
-	HostPort      uint16 `json:"host_port,omitempty"`
-	ContainerPort uint16 `json:"container_port"`
-	Protocol      string `json:"protocol"`
+	HostIP        netip.Addr `json:"host_ip,omitzero"`
+	HostPort      uint16     `json:"host_port,omitempty"`
+	ContainerPort uint16     `json:"container_port"`
+	Protocol      string     `json:"protocol"`
 }
 
 type mountBody struct {
@@ -165,7 +165,9 @@ func containerOf(spec engine.Spec) (containerBody, error) {
 	}
 	attach(&body, spec.Attachment)
 	for _, port := range spec.Ports {
-		body.Ports = append(body.Ports, publish(port))
+		body.Ports = append(body.Ports, portBody{
+			HostIP: port.HostAddress, HostPort: port.HostPort, ContainerPort: port.ContainerPort, Protocol: port.Protocol.Name(),
+		})
 	}
 	for _, m := range spec.Mounts {
 		if m.Type == engine.MountVolume {
@@ -199,14 +201,6 @@ func attach(body *containerBody, attachment engine.Attachment) {
 	if len(attachment.Addresses) > 0 {
 		body.Annotations = map[string]string{addressAnnotation: adapter.Join(attachment.Addresses, ",")}
 	}
-}
-
-func publish(port engine.PortBinding) portBody {
-	out := portBody{HostPort: port.HostPort, ContainerPort: port.ContainerPort, Protocol: port.Protocol.Name()}
-	if port.HostAddress.IsValid() {
-		out.HostIP = port.HostAddress.String()
-	}
-	return out
 }
 
 // mountOptions undo what Podman adds: volumes without set-uid, devices and
