@@ -17,6 +17,8 @@ limitations under the License.
 package management
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -25,14 +27,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -56,6 +64,50 @@ func TestEnsureNamedClass(t *testing.T) {
 	must.Succeed(t, c.Get(t.Context(), key, after))
 	if diff := cmp.Diff(class, after); diff != "" {
 		t.Errorf("the class has been changed (-before +after):\n%s", diff)
+	}
+}
+
+// An update that may have been accepted keeps the annotations of the Machines that it deletes.
+func TestUpdateAnnotatesDeletedMachines(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"accepted":    {"Cluster API deletes these.", nil, true},
+		"refused":     {"Nothing is deleted.", apierrors.NewConflict(schema.GroupResource{}, "demo", errors.New("changed")), false},
+		"no response": {"It may have been accepted.", errors.New("connection reset"), true},
+		"timeout":     {"It may have been accepted.", apierrors.NewTimeoutError("slow", 1), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", ResourceVersion: "1"}, Spec: clusterv1.ClusterSpec{
+				Topology: clusterv1.Topology{ClassRef: clusterv1.ClusterClassRef{Name: "c"}, Workers: clusterv1.WorkersTopology{
+					MachineDeployments: []clusterv1.MachineDeploymentTopology{{Name: "worker", Replicas: ptr.To[int32](1)}},
+				}},
+			}}
+			worker := machine("a")
+			worker.Namespace, worker.Labels[clusterv1.ClusterTopologyMachineDeploymentNameLabel] = "default", "worker"
+			api := fake.NewClientBuilder().WithScheme(must.Get(Scheme())(t)).WithObjects(cluster, &worker).
+				WithInterceptorFuncs(interceptor.Funcs{
+					Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+						if _, isCluster := o.(*clusterv1.Cluster); isCluster {
+							return tc.err
+						}
+						return c.Patch(ctx, o, patch, options...)
+					},
+				}).Build()
+			present := update.Present{Cluster: cluster, Machines: []clusterv1.Machine{worker}}
+			plan := must.Get(update.Compute(present, input.Request{Workers: ptr.To(0)}, update.Chosen{}))(t).WithVolumes(nil, nil)
+			if err := Update(t.Context(), api, "default", plan); !errors.Is(err, tc.err) {
+				t.Errorf("%s Got %v", tc.reason, err)
+			}
+			must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(&worker), &worker))
+			if _, got := worker.Annotations[clusterv1.DeleteMachineAnnotation]; got != tc.want {
+				t.Errorf("%s The Machine is annotated: %t", tc.reason, got)
+			}
+		})
 	}
 }
 

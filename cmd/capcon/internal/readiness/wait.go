@@ -88,7 +88,7 @@ func (w *Wait) look(ctx context.Context) (ready bool, err error) {
 		if !session.Transient(err) || ctx.Err() != nil {
 			return false, err
 		}
-		if w.Session.Replaced(ctx) {
+		if w.Session.PlaneReplaced(ctx) {
 			return false, fmt.Errorf("cluster %q and the management plane were deleted: %w", w.Request.Name, err)
 		}
 		w.Board.Waiting(session.StepPlane, "not ready: "+management.OneLine(err.Error()))

@@ -18,7 +18,11 @@ package session
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // Clock is the time; both functions are those of package time.
@@ -39,9 +43,9 @@ const (
 // Pause waits for the interval between polls, or returns the error of ctx when that ends first.
 func (c Clock) Pause(ctx context.Context) error { return c.PauseFor(ctx, pollInterval, nil) }
 
-// AfterPoll is how long to wait after a poll that began at this time.
-func (c Clock) AfterPoll(began time.Time) time.Duration {
-	return max(pollInterval, pauseShare*c.Now().Sub(began))
+// AfterPoll is how long to wait after a poll that started at this time.
+func (c Clock) AfterPoll(start time.Time) time.Duration {
+	return max(pollInterval, pauseShare*c.Now().Sub(start))
 }
 
 // PauseFor a duration, at most until there is a value in the channel, or return the error of
@@ -58,6 +62,23 @@ func (c Clock) PauseFor(ctx context.Context, duration time.Duration, end <-chan 
 
 // DefaultTimeout is generous for a cold laptop; a warm one needs a minute.
 const DefaultTimeout = 10 * time.Minute
+
+// AddTimeout adds --timeout to a command.
+func AddTimeout(command *cobra.Command, into *time.Duration) {
+	command.Flags().DurationVar(into, "timeout", DefaultTimeout, "how long to wait; 0 = no limit")
+}
+
+// RunWithin runs f with a timeout; 0 = no limit. Its error after the timeout begins with the
+// message late.
+func RunWithin(ctx context.Context, timeout time.Duration, late string, f func(context.Context) error) error {
+	limited, cancel := Within(ctx, timeout)
+	defer cancel()
+	err := f(limited)
+	if errors.Is(limited.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", late, err)
+	}
+	return err
+}
 
 // Within bounds ctx by a timeout; 0 = no limit.
 func Within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {

@@ -23,6 +23,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
@@ -31,47 +32,62 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
+// ManagementPlane is the management plane of an engine, and what is recorded of its clusters.
+type ManagementPlane struct {
+	*App
+	Records *records.Store
+
+	Plane Plane
+	// Client of the management plane; nil until it answers.
+	Client client.WithWatch
+	// PlaneID of the one that is in use; empty until there is one.
+	PlaneID string
+	// ManagementFile has the kubeconfig of the management plane; empty where it could not
+	// be saved.
+	ManagementFile string
+}
+
 // Use the management plane behind the kubeconfig from now on.
-func (s *Session) Use(kubeconfig []byte) error {
-	c, err := s.NewClient(kubeconfig)
+func (m *ManagementPlane) Use(kubeconfig []byte) error {
+	c, err := m.NewClient(kubeconfig)
 	if err != nil {
 		return err
 	}
-	s.Client = c
-	path, err := s.Records.WriteManagementKubeconfig(kubeconfig)
+	m.Client = c
+	path, err := m.Records.WriteManagementKubeconfig(kubeconfig)
 	if err == nil {
-		s.ManagementFile = path
+		m.ManagementFile = path
 	}
-	s.Records.Unsaved(err)
+	m.Records.Unsaved(err)
 	return nil
 }
 
 // ReachPlane uses the management plane from now on if it answers, and returns its state.
-func (s *Session) ReachPlane(ctx context.Context) (plane.State, error) {
-	found, err := s.Plane.State(ctx)
+func (m *ManagementPlane) ReachPlane(ctx context.Context) (plane.State, error) {
+	found, err := m.Plane.State(ctx)
 	if err != nil || !found.Answers {
 		return found, err
 	}
-	return found, s.Use(found.Kubeconfig)
+	return found, m.Use(found.Kubeconfig)
 }
 
 // Read what the management plane has of a cluster, once it answers.
-func (s *Session) Read(ctx context.Context, name string) (present management.Present, err error) {
-	err = s.Persist(ctx, func() (err error) {
-		present, err = management.Read(ctx, s.Client, management.Namespace, name)
+func (m *ManagementPlane) Read(ctx context.Context, name string) (present management.Present, err error) {
+	err = m.RetryTransient(ctx, func() (err error) {
+		present, err = management.Read(ctx, m.Client, management.Namespace, name)
 		return err
 	})
 	return present, err
 }
 
-// Replaced reports whether the management plane that is in use is gone, because
+// PlaneReplaced reports whether the management plane that is in use is gone, because
 // another process removed it when it had no Cluster. A command then begins again.
-func (s *Session) Replaced(ctx context.Context) bool {
-	if s.PlaneID == "" {
+func (m *ManagementPlane) PlaneReplaced(ctx context.Context) bool {
+	if m.PlaneID == "" {
 		return false
 	}
-	state, err := s.Plane.State(ctx)
-	return err == nil && state.ID != s.PlaneID
+	state, err := m.Plane.State(ctx)
+	return err == nil && state.ID != m.PlaneID
 }
 
 // Transient reports whether an error of the management plane's API may be
@@ -83,49 +99,49 @@ func Transient(err error) bool {
 		utilnet.IsTimeout(err)
 }
 
-// Persist calls f until it succeeds, fails for good, or patience is over, or the
+// RetryTransient calls f until it succeeds, fails for good, or patience is over, or the
 // management plane is another one.
-func (s *Session) Persist(ctx context.Context, f func() error) error {
+func (m *ManagementPlane) RetryTransient(ctx context.Context, f func() error) error {
 	const patience = 30 * time.Second
-	deadline := s.Now().Add(patience)
+	deadline := m.Now().Add(patience)
 	for {
 		err := f()
-		if err == nil || !Transient(err) || s.Now().After(deadline) || s.Replaced(ctx) {
+		if err == nil || !Transient(err) || m.Now().After(deadline) || m.PlaneReplaced(ctx) {
 			return err
 		}
-		if ended := s.Pause(ctx); ended != nil {
+		if ended := m.Pause(ctx); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}
 }
 
 // KnownToPlane is what the management plane has, and which clusters were moved away from it.
-func (s *Session) KnownToPlane(ctx context.Context) (inventory.Manager, error) {
-	known := inventory.Manager{Plane: true, ID: s.PlaneID}
-	err := s.Persist(ctx, func() error { return known.Describe(ctx, s.Client) })
+func (m *ManagementPlane) KnownToPlane(ctx context.Context) (inventory.Manager, error) {
+	known := inventory.Manager{Plane: true, ID: m.PlaneID}
+	err := m.RetryTransient(ctx, func() error { return known.Describe(ctx, m.Client) })
 	return known, err
 }
 
 // SaveOwner saves that the management plane has the cluster of an owner ID.
-func (s *Session) SaveOwner(ctx context.Context, name, ownerID string) (state.Cluster, error) {
-	known, err := s.KnownToPlane(ctx)
+func (m *ManagementPlane) SaveOwner(ctx context.Context, name, ownerID string) (state.Cluster, error) {
+	known, err := m.KnownToPlane(ctx)
 	if err != nil {
 		return state.Cluster{}, err
 	}
-	return s.Records.SaveOwner(ctx, name, ownerID, known)
+	return m.Records.SaveOwner(ctx, name, ownerID, known)
 }
 
 // KeptBecause says why the containers of a recorded cluster without objects are kept; empty:
 // the management plane that had it says that it was not moved.
-func (s *Session) KeptBecause(ctx context.Context, record state.Cluster) (string, error) {
-	if s.Client == nil {
+func (m *ManagementPlane) KeptBecause(ctx context.Context, record state.Cluster) (string, error) {
+	if m.Client == nil {
 		return records.Of(record).KeptBecause(nil), nil
 	}
-	known, err := s.KnownToPlane(ctx)
+	known, err := m.KnownToPlane(ctx)
 	if err != nil {
 		return "", err
 	}
-	return records.Of(record).Update(known).KeptBecause([]string{s.PlaneID}), nil
+	return records.Of(record).Update(known).KeptBecause([]string{m.PlaneID}), nil
 }
 
 // PrintTroubles with their remedies.

@@ -49,20 +49,20 @@ func (e *NotFoundError) Error() string {
 func (e *NotFoundError) Present() string { return cmp.Or(strings.Join(e.Others, ", "), "no clusters") }
 
 // ManagementCluster that is asked, for users.
-func (s *Session) ManagementCluster() string {
-	return fmt.Sprintf("management cluster %s (%s)", plane.DefaultName, s.Connected)
+func (m *ManagementPlane) ManagementCluster() string {
+	return fmt.Sprintf("management cluster %s (%s)", plane.DefaultName, m.Connected)
 }
 
 // NotFound in the management cluster, which answers.
-func (s *Session) NotFound(ctx context.Context, name string) error {
-	if err := s.Records.Elsewhere(ctx, name); err != nil {
+func (m *ManagementPlane) NotFound(ctx context.Context, name string) error {
+	if err := m.Records.Elsewhere(ctx, name); err != nil {
 		return err
 	}
-	clusters, err := management.Clusters(ctx, s.Client)
+	clusters, err := management.Clusters(ctx, m.Client)
 	if err != nil {
 		return err
 	}
-	missing := &NotFoundError{Name: name, Where: s.ManagementCluster(), Remedy: s.Creates(name)}
+	missing := &NotFoundError{Name: name, Where: m.ManagementCluster(), Remedy: m.Creates(name)}
 	for i := range clusters {
 		missing.Others = append(missing.Others, Shown(clusters[i].Namespace, clusters[i].Name))
 	}
@@ -84,25 +84,25 @@ func Shown(of, name string) string {
 }
 
 // PlaneSilent is no error where no plane is expected.
-func (s *Session) PlaneSilent(ctx context.Context, plane plane.State, name string) error {
+func (m *ManagementPlane) PlaneSilent(ctx context.Context, plane plane.State, name string) error {
 	if plane.Exists {
 		return fmt.Errorf("the management plane is not ready (%s), and the status of its clusters is unknown; "+
-			"restart it with \"%s plane up\"", plane.Detail, s.Program)
+			"restart it with \"%s plane up\"", plane.Detail, m.Program)
 	}
-	saved := s.Records.Names()
-	left := fmt.Sprintf("no management cluster found on %s", s.Connected)
+	saved := m.Records.Names()
+	left := fmt.Sprintf("no management cluster found on %s", m.Connected)
 	if len(saved) > 0 {
 		left += fmt.Sprintf("; containers of these clusters may remain: %s; delete them with \"%s down NAME\"",
-			strings.Join(saved, ", "), s.Program)
+			strings.Join(saved, ", "), m.Program)
 	}
 	if name != "" {
-		if err := s.Records.Elsewhere(ctx, name); err != nil {
+		if err := m.Records.Elsewhere(ctx, name); err != nil {
 			return err
 		}
 	}
 	switch {
 	case name != "" && !slices.Contains(saved, name):
-		return fmt.Errorf("cluster %q not found: %s; %s", name, left, s.Creates(name))
+		return fmt.Errorf("cluster %q not found: %s; %s", name, left, m.Creates(name))
 	case len(saved) > 0:
 		return errors.New(left)
 	}
@@ -115,29 +115,29 @@ var ErrNoContainers = errors.New("has no containers yet")
 // OwnerOf a cluster, from the management plane or, where that does not answer,
 // answers with an error or knows no such cluster, from memory: logs are wanted
 // most where something is broken.
-func (s *Session) OwnerOf(ctx context.Context, name string) (identity.Owner, error) {
-	plane, err := s.ReachPlane(ctx)
+func (m *ManagementPlane) OwnerOf(ctx context.Context, name string) (identity.Owner, error) {
+	plane, err := m.ReachPlane(ctx)
 	if err != nil {
 		return identity.Owner{}, err
 	}
 	var notRead error
 	var present management.Present
 	if plane.Answers {
-		if present, notRead = management.Read(ctx, s.Client, management.Namespace, name); present.OwnerID != "" {
+		if present, notRead = management.Read(ctx, m.Client, management.Namespace, name); present.OwnerID != "" {
 			return identity.Owner{Namespace: management.Namespace, Cluster: name, ID: present.OwnerID}, nil
 		}
 	}
-	saved, _ := s.Records.Get(name)
+	saved, _ := m.Records.Get(name)
 	known := saved.OwnerID != ""
 	switch {
 	case !known && notRead != nil:
 		return identity.Owner{}, notRead
 	case !known && present.Exists:
-		return identity.Owner{}, fmt.Errorf("cluster %q %w; see \"%s status %s\"", name, ErrNoContainers, s.Program, name)
+		return identity.Owner{}, fmt.Errorf("cluster %q %w; see \"%s status %s\"", name, ErrNoContainers, m.Program, name)
 	case !known && plane.Answers:
-		return identity.Owner{}, s.NotFound(ctx, name)
+		return identity.Owner{}, m.NotFound(ctx, name)
 	case !known:
-		return identity.Owner{}, s.PlaneSilent(ctx, plane, name)
+		return identity.Owner{}, m.PlaneSilent(ctx, plane, name)
 	}
 	return identity.Owner{Namespace: management.Namespace, Cluster: name, ID: saved.OwnerID}, nil
 }

@@ -53,17 +53,17 @@ func (s *Session) PlaneNamed(name string, last []byte) Plane {
 
 // EnsurePlane makes sure of the management plane, which was in this state before, connects to it,
 // and reports whether this call created it.
-func (s *Session) EnsurePlane(ctx context.Context, b *progress.Board, before plane.State, image string) (created bool, err error) {
+func (m *ManagementPlane) EnsurePlane(ctx context.Context, b *progress.Board, before plane.State, image string) (created bool, err error) {
 	if !before.Answers {
 		b.Waiting(StepPlane, "starting")
 	}
-	ready, err := s.Plane.Ensure(ctx, image, func(detail string) { b.Waiting(StepPlane, detail) })
+	ready, err := m.Plane.Ensure(ctx, image, func(detail string) { b.Waiting(StepPlane, detail) })
 	if err != nil {
 		return false, fmt.Errorf("start the management plane: %w", err)
 	}
 	b.Finished(StepPlane, "ready")
-	s.PlaneID = ready.ID
-	return ready.Created, s.Use(ready.Kubeconfig)
+	m.PlaneID = ready.ID
+	return ready.Created, m.Use(ready.Kubeconfig)
 }
 
 // PlaneImage keeps the image of an existing plane, unless another is requested:
@@ -108,13 +108,13 @@ func (s *Session) WakePlane(ctx context.Context, b *progress.Board, state plane.
 
 // RemoveUnused removes the management plane if it has no cluster, and returns
 // those it has.
-func (s *Session) RemoveUnused(ctx context.Context) (clusters []string, err error) {
-	clusters, err = s.Plane.Remove(ctx)
+func (m *ManagementPlane) RemoveUnused(ctx context.Context) (clusters []string, err error) {
+	clusters, err = m.Plane.Remove(ctx)
 	if err != nil || len(clusters) > 0 {
 		return clusters, err
 	}
-	s.PlaneID = ""
-	s.Records.Unsaved(s.Records.ForgetManagement())
+	m.PlaneID = ""
+	m.Records.Unsaved(m.Records.ForgetManagement())
 	return nil, nil
 }
 

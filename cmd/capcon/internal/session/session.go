@@ -26,7 +26,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
@@ -37,19 +36,10 @@ import (
 
 // Session is a command's connection to one engine and its management plane.
 type Session struct {
-	*App
+	*ManagementPlane
 
-	Engine  engine.Engine
-	Info    engine.Info
-	Records *records.Store
-	Plane   Plane
-	// Client of the management plane; nil until it answers.
-	Client client.WithWatch
-	// PlaneID is the plane's that is in use; empty until there is one.
-	PlaneID string
-	// ManagementFile has the kubeconfig of the management plane; empty where it could not
-	// be saved.
-	ManagementFile string
+	Engine engine.Engine
+	Info   engine.Info
 }
 
 // Connect to the engine. The caller closes the session.
@@ -70,7 +60,8 @@ func (a *App) Connect(ctx context.Context) (*Session, error) {
 	if plane.NeedsTunnels(info) {
 		a.Tunnels = tunnel.New(ctx, e)
 	}
-	s := &Session{App: a, Engine: e, Info: info, Records: records.Open(root, a.Program, a.Printer, e, info)}
+	store := records.Open(root, a.Program, a.Printer, e, info)
+	s := &Session{Engine: e, Info: info, ManagementPlane: &ManagementPlane{App: a, Records: store}}
 	if err := s.Records.CheckPassedOver(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -30,7 +30,7 @@ import (
 // program reads.
 func TestEarlierPlane(t *testing.T) {
 	t.Parallel()
-	s := &Session{App: &App{}}
+	s := &Session{ManagementPlane: &ManagementPlane{App: &App{}}}
 	s.Program = "capcon"
 	noMatch := fmt.Errorf("read cluster: %w", &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "ContainerCluster"}, SearchedVersions: []string{"v1beta2"}})
 	if err := s.explainVersion(noMatch); !errors.Is(err, noMatch) || !strings.Contains(err.Error(), `"capcon plane up"`) {

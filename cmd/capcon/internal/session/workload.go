@@ -29,21 +29,21 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
 
-// AskTimeout bounds reading what one cluster has.
-const AskTimeout = 10 * time.Second
+// QueryTimeout bounds reading what one cluster has.
+const QueryTimeout = 10 * time.Second
 
 // Workload returns a client of the API server of a cluster.
-func (s *Session) Workload(ctx context.Context, name string) (client.WithWatch, error) {
-	kubeconfig, err := management.Kubeconfig(ctx, s.Client, management.Namespace, name)
+func (m *ManagementPlane) Workload(ctx context.Context, name string) (client.WithWatch, error) {
+	kubeconfig, err := management.Kubeconfig(ctx, m.Client, management.Namespace, name)
 	if err != nil {
 		return nil, err
 	}
-	return s.NewClient(kubeconfig)
+	return m.NewClient(kubeconfig)
 }
 
 // WithVolumes adds to a plan the volumes that are lost by it.
-func (s *Session) WithVolumes(ctx context.Context, plan update.Plan) (update.Plan, error) {
-	volumes, nodes, err := s.Volumes(ctx, plan.Cluster)
+func (m *ManagementPlane) WithVolumes(ctx context.Context, plan update.Plan) (update.Plan, error) {
+	volumes, nodes, err := m.Volumes(ctx, plan.Cluster)
 	if err != nil {
 		return plan.WithUnknownVolumes("the cluster's API server cannot be asked: " + management.OneLine(err.Error())), ctx.Err()
 	}
@@ -51,12 +51,12 @@ func (s *Session) WithVolumes(ctx context.Context, plan update.Plan) (update.Pla
 }
 
 // Volumes returns the volumes and nodes of a workload cluster.
-func (s *Session) Volumes(ctx context.Context, name string) ([]corev1.PersistentVolume, []corev1.Node, error) {
-	c, err := s.Workload(ctx, name)
+func (m *ManagementPlane) Volumes(ctx context.Context, name string) ([]corev1.PersistentVolume, []corev1.Node, error) {
+	c, err := m.Workload(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
+	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
 	defer cancel()
 	volumes, nodes := &corev1.PersistentVolumeList{}, &corev1.NodeList{}
 	if err := errors.Join(c.List(ctx, volumes), c.List(ctx, nodes)); err != nil {

@@ -73,7 +73,7 @@ func Command(a *session.App) *cobra.Command {
 }
 
 func renewCommand(a *session.App) *cobra.Command {
-	var options renewOptions
+	var force bool
 	var timeout time.Duration
 	command := &cobra.Command{
 		Use:   "renew NAME",
@@ -87,19 +87,13 @@ func renewCommand(a *session.App) *cobra.Command {
 		Args:    a.OneCluster,
 		PreRunE: func(*cobra.Command, []string) error { return input.Refuse(input.CheckTimeout(timeout)...) },
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
-			limited, cancel := session.Within(ctx, timeout)
-			defer cancel()
-			err := renewCertificates(limited, s, args[0], options)
-			if errors.Is(limited.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("the certificates of cluster %q were not renewed within %s; run the command again to continue: %w",
-					args[0], timeout, err)
-			}
-			return err
+			late := fmt.Sprintf("the certificates of cluster %q were not renewed within %s; run the command again to continue", args[0], timeout)
+			return session.RunWithin(ctx, timeout, late, func(ctx context.Context) error { return renewCertificates(ctx, s, args[0], force) })
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
-	command.Flags().BoolVar(&options.force, "force", false, "renew certificates in the first half of their life too")
-	command.Flags().DurationVar(&timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
+	command.Flags().BoolVar(&force, "force", false, "renew certificates in the first half of their life too")
+	session.AddTimeout(command, &timeout)
 	return command
 }
 

@@ -56,7 +56,7 @@ func deleteCluster(ctx context.Context, s *session.Session, b *progress.Board, o
 			return err
 		}
 	}
-	err = s.Persist(ctx, func() error { return management.Delete(ctx, s.Client, management.Namespace, name) })
+	err = s.RetryTransient(ctx, func() error { return management.Delete(ctx, s.Client, management.Namespace, name) })
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func removePlane(ctx context.Context, s *session.Session, b *progress.Board, opt
 		return nil
 	}
 	var kept bool
-	err := s.Persist(ctx, func() (err error) {
+	err := s.RetryTransient(ctx, func() (err error) {
 		kept, err = management.IsKept(ctx, s.Client)
 		return err
 	})

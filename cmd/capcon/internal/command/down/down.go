@@ -74,7 +74,7 @@ func Command(a *session.App) *cobra.Command {
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
 	flags.BoolVar(&options.force, "force", false, "also delete containers of a cluster that another management cluster may have now, and the objects of one whose engine was lost")
 	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
-	flags.DurationVar(&options.timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
+	session.AddTimeout(command, &options.timeout)
 	flags.StringVar(&options.trace, "trace", "", trace.Usage)
 	return command
 }
@@ -126,7 +126,7 @@ func downWithin(ctx context.Context, s *session.Session, b *progress.Board, opti
 	b.Finished(session.StepEngine, s.Connected)
 	for {
 		err := downOnce(ctx, s, b, options, recording)
-		if err == nil || !s.Replaced(ctx) {
+		if err == nil || !s.PlaneReplaced(ctx) {
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func doomed(ctx context.Context, s *session.Session, options options) ([]string,
 		return options.names, nil
 	}
 	names := s.Records.Names()
-	err := s.Persist(ctx, func() error {
+	err := s.RetryTransient(ctx, func() error {
 		clusters, err := management.Clusters(ctx, s.Client)
 		for _, cluster := range clusters {
 			if cluster.Namespace == management.Namespace && !slices.Contains(names, cluster.Name) {

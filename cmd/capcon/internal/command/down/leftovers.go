@@ -92,7 +92,7 @@ func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *d
 		switch {
 		case ctx.Err() != nil:
 			return notGone(ctx, name, last)
-		case err != nil && (!session.Transient(err) || s.Replaced(ctx)):
+		case err != nil && (!session.Transient(err) || s.PlaneReplaced(ctx)):
 			return err
 		case err != nil:
 			b.Waiting(session.StepPlane, "not ready: "+management.OneLine(err.Error()))

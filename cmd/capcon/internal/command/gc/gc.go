@@ -87,7 +87,7 @@ const (
 )
 
 func run(ctx context.Context, s *session.Session, options options) error {
-	world, err := s.Survey(ctx, options.kubeconfigs)
+	world, err := s.Inventory(ctx, options.kubeconfigs)
 	if err != nil {
 		return err
 	}

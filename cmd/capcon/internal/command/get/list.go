@@ -98,7 +98,7 @@ type ownedObject struct {
 }
 
 func list(ctx context.Context, s *session.Session, options listOptions) error {
-	world, err := s.Survey(ctx, options.kubeconfigs)
+	world, err := s.Inventory(ctx, options.kubeconfigs)
 	if err != nil {
 		return err
 	}

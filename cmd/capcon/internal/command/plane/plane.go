@@ -63,7 +63,7 @@ func upCommand(a *session.App) *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane")
 	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images from")
-	flags.DurationVar(&request.Timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
+	session.AddTimeout(command, &request.Timeout)
 	return command
 }
 
@@ -89,7 +89,7 @@ func up(ctx context.Context, s *session.Session, request input.Request) error {
 func start(ctx context.Context, s *session.Session, b *progress.Board, request input.Request) error {
 	for {
 		err := startOnce(ctx, s, b, request)
-		if !s.Replaced(ctx) {
+		if !s.PlaneReplaced(ctx) {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func startOnce(ctx context.Context, s *session.Session, b *progress.Board, reque
 	if _, err := s.EnsurePlane(ctx, b, before, image); err != nil {
 		return err
 	}
-	return s.Persist(ctx, func() error {
+	return s.RetryTransient(ctx, func() error {
 		return cmp.Or(management.Keep(ctx, s.Client), management.EnsureNamedClass(ctx, s.Client, management.Namespace))
 	})
 }

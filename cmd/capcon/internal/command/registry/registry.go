@@ -148,7 +148,7 @@ func eachOnNetwork(ctx context.Context, s *session.Session, registry localregist
 }
 
 func setRegistry(ctx context.Context, s *session.Session, cluster string, registry infrav1.Registry) error {
-	return s.Persist(ctx, func() error { return management.SetRegistry(ctx, s.Client, management.Namespace, cluster, registry) })
+	return s.RetryTransient(ctx, func() error { return management.SetRegistry(ctx, s.Client, management.Namespace, cluster, registry) })
 }
 
 func downCommand(a *session.App) *cobra.Command {

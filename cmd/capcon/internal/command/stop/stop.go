@@ -19,7 +19,6 @@ package stop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -35,49 +34,64 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
+// operation is a stop or a start.
+type operation struct {
+	// name of its command, what a cluster is after it, and after the opposite one.
+	name, done, opposite string
+	// short and long help, and the title of the progress.
+	short, long, title string
+	stops              bool
+	request            func(ctx context.Context, c client.Client, namespace, name string) error
+	isDone             func(management.PowerReport) bool
+}
+
 // Command is capcon stop.
 func Command(a *session.App) *cobra.Command {
-	return powerCommand(a, "stop", "Stop the containers of a cluster and keep its state",
-		"Stop the containers of a cluster: workers first, then control planes, then the load balancer. They\n"+
-			"keep their state and use neither CPU nor memory. The Cluster is paused meanwhile, so that no Machine\n"+
+	return operation{
+		name: "stop", done: "stopped", opposite: "started", title: "Stopping cluster ",
+		short: "Stop the containers of a cluster and keep its state",
+		long: "Stop the containers of a cluster: workers first, then control planes, then the load balancer. They\n" +
+			"keep their state and use neither CPU nor memory. The Cluster is paused meanwhile, so that no Machine\n" +
 			"is remediated. \"capcon start\" starts it with the same addresses, ports and kubeconfig.",
-		stop)
+		stops: true, request: management.Stop,
+		isDone: func(report management.PowerReport) bool { return report.Power == management.PowerStopped },
+	}.command(a)
 }
 
-// StartCommand is capcon start.
+// StartCommand is capcon start. It is done where containers did not start, too: the controllers
+// of the Machines continue it, unless the Cluster is paused.
 func StartCommand(a *session.App) *cobra.Command {
-	return powerCommand(a, "start", "Start a stopped cluster",
-		"Start the containers of a cluster that \"capcon stop\" stopped, and wait until its Nodes are ready. The\n"+
+	return operation{
+		name: "start", done: "started", opposite: "stopped", title: "Starting cluster ",
+		short: "Start a stopped cluster",
+		long: "Start the containers of a cluster that \"capcon stop\" stopped, and wait until its Nodes are ready. The\n" +
 			"management plane is started first if it is not running.",
-		start)
+		request: management.Start,
+		isDone: func(report management.PowerReport) bool {
+			return report.Power == management.PowerOn && (report.Trouble == nil || !report.Paused)
+		},
+	}.command(a)
 }
 
-func powerCommand(a *session.App, use, short, long string, run func(context.Context, *session.Session, string) error) *cobra.Command {
+func (o operation) command(a *session.App) *cobra.Command {
 	var timeout time.Duration
 	command := &cobra.Command{
-		Use: use + " NAME", Short: short, Long: long, Example: "  capcon " + use + " demo",
-		Args: a.OneCluster,
-		PreRunE: func(*cobra.Command, []string) error {
-			return input.Refuse(input.CheckTimeout(timeout)...)
-		},
+		Use: o.name + " NAME", Short: o.short, Long: o.long, Example: "  capcon " + o.name + " demo",
+		Args:    a.OneCluster,
+		PreRunE: func(*cobra.Command, []string) error { return input.Refuse(input.CheckTimeout(timeout)...) },
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
-			limited, cancel := session.Within(ctx, timeout)
-			defer cancel()
-			err := run(limited, s, args[0])
-			if errors.Is(limited.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("cluster %q did not %s within %s; the operation continues in the background, run the command again to wait for it: %w",
-					args[0], use, timeout, err)
-			}
-			return err
+			late := fmt.Sprintf("cluster %q did not %s within %s; the operation continues in the background, run the command again to wait for it",
+				args[0], o.name, timeout)
+			return session.RunWithin(ctx, timeout, late, func(ctx context.Context) error { return o.run(ctx, s, args[0]) })
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
-	command.Flags().DurationVar(&timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
+	session.AddTimeout(command, &timeout)
 	return command
 }
 
-// requestPower asks it of the management plane, which is started where it does not run.
-func requestPower(ctx context.Context, s *session.Session, b *progress.Board, name string, change func(context.Context, client.Client, string, string) error) error {
+// send the request to the management plane, which is started where it does not run.
+func (o operation) send(ctx context.Context, s *session.Session, b *progress.Board, name string) error {
 	state, err := s.Plane.State(ctx)
 	if err != nil {
 		return err
@@ -88,7 +102,7 @@ func requestPower(ctx context.Context, s *session.Session, b *progress.Board, na
 	if err := s.WakePlane(ctx, b, state); err != nil {
 		return err
 	}
-	err = s.Persist(ctx, func() error { return change(ctx, s.Client, management.Namespace, name) })
+	err = s.RetryTransient(ctx, func() error { return o.request(ctx, s.Client, management.Namespace, name) })
 	if apierrors.IsNotFound(err) {
 		return s.NotFound(ctx, name)
 	}
@@ -100,10 +114,10 @@ func requestPower(ctx context.Context, s *session.Session, b *progress.Board, na
 // of an earlier report.
 const powerGrace = 30 * time.Second
 
-// awaitPower waits until the provider reports that it is done, or for some time that it cannot
+// await waits until the provider reports that it is done, or for some time that it cannot
 // do it, shows its progress, and returns its last report. Another command may revoke the stop or
 // the start, or delete the cluster.
-func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name string, op operation) (management.PowerReport, error) {
+func (o operation) await(ctx context.Context, s *session.Session, b *progress.Board, name string) (management.PowerReport, error) {
 	const step = "containers"
 	var troubled time.Time
 	for {
@@ -119,9 +133,9 @@ func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name
 			return report, s.NotFound(ctx, name)
 		case err == nil && report.Deleting:
 			return report, s.BeingDeleted(name)
-		case err == nil && report.StopRequested != op.stops:
-			return report, op.revoked(s, name)
-		case err == nil && op.isDone(report):
+		case err == nil && report.StopRequested != o.stops:
+			return report, o.revoked(s, name)
+		case err == nil && o.isDone(report):
 			b.Finished(step, report.Message)
 			return report, nil
 		case report.Trouble == nil:
@@ -139,28 +153,6 @@ func awaitPower(ctx context.Context, s *session.Session, b *progress.Board, name
 	}
 }
 
-// operation is a stop or a start.
-type operation struct {
-	// name of its command, what a cluster is after it, and after the opposite one.
-	name, done, opposite string
-	stops                bool
-	isDone               func(management.PowerReport) bool
-}
-
-func stopping() operation {
-	return operation{name: "stop", done: "stopped", opposite: "started", stops: true, isDone: func(report management.PowerReport) bool {
-		return report.Power == management.PowerStopped
-	}}
-}
-
-// starting is done where containers did not start, too: the controllers of the Machines continue
-// it, unless the Cluster is paused.
-func starting() operation {
-	return operation{name: "start", done: "started", opposite: "stopped", isDone: func(report management.PowerReport) bool {
-		return report.Power == management.PowerOn && (report.Trouble == nil || !report.Paused)
-	}}
-}
-
 // revoked is the error of an operation that another command reversed.
 func (o operation) revoked(s *session.Session, name string) error {
 	return fmt.Errorf("cluster %q is not %s: it was %s again meanwhile, by a command or an edit of its annotations; to %s it: %s %s %s",
@@ -173,56 +165,42 @@ func (o operation) failed(s *session.Session, name string, trouble management.Tr
 		name, o.done, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy, s.Program, o.name, name)
 }
 
-func stop(ctx context.Context, s *session.Session, name string) error {
-	began := s.Now()
-	b := s.NewBoard("Stopping cluster " + name)
-	err := requestPower(ctx, s, b, name, management.Stop)
+// run the operation: request it, wait until the provider has done it, and after a start until
+// the cluster is ready.
+func (o operation) run(ctx context.Context, s *session.Session, name string) error {
+	started := s.Now()
+	b := s.NewBoard(o.title + name)
+	err := o.send(ctx, s, b, name)
 	var report management.PowerReport
 	if err == nil {
-		report, err = awaitPower(ctx, s, b, name, stopping())
-	}
-	b.Close()
-	switch {
-	case err != nil:
-		return err
-	case report.Trouble != nil:
-		return stopping().failed(s, name, *report.Trouble)
-	}
-	s.Printf("\nCluster %s is stopped after %s.\n\nNext:", name, s.Now().Sub(began).Round(time.Second))
-	s.Printf("  %s start %s", s.Program, name)
-	s.Printf("  %s plane stop", s.Program)
-	return nil
-}
-
-func start(ctx context.Context, s *session.Session, name string) error {
-	began := s.Now()
-	b := s.NewBoard("Starting cluster " + name)
-	err := requestPower(ctx, s, b, name, management.Start)
-	var report management.PowerReport
-	if err == nil {
-		report, err = awaitPower(ctx, s, b, name, starting())
+		report, err = o.await(ctx, s, b, name)
 	}
 	// The objects of a paused Cluster report what was before.
 	var reached management.Snapshot
-	if err == nil && !report.Paused {
+	if err == nil && !o.stops && !report.Paused {
 		reached, err = (&readiness.Wait{Session: s, Board: b, Request: input.Request{Name: name}}).Run(ctx)
 	}
 	b.Close()
-	switch took := s.Now().Sub(began); {
+	switch took := s.Now().Sub(started); {
 	case err != nil:
 		return err
-	case report.Trouble != nil && report.Paused:
-		return starting().failed(s, name, *report.Trouble)
+	case report.Trouble != nil && (o.stops || report.Paused):
+		return o.failed(s, name, *report.Trouble)
+	case o.stops:
+		s.Printf("\nCluster %s is stopped after %s.\n\nNext:", name, took.Round(time.Second))
+		s.Printf("  %s start %s", s.Program, name)
+		s.Printf("  %s plane stop", s.Program)
+		return nil
 	case report.Paused:
-		sayPaused(s, name, took)
+		printPaused(s, name, took)
 		return nil
 	default:
 		return nextsteps.Print(ctx, s, name, reached, took)
 	}
 }
 
-// sayPaused says of a cluster that was started that its user has paused it.
-func sayPaused(s *session.Session, name string, took time.Duration) {
+// printPaused prints, of a cluster that was started, that its user has paused it.
+func printPaused(s *session.Session, name string, took time.Duration) {
 	s.Printf("\nCluster %s is started after %s. It is paused (spec.paused) and stays paused: nothing of it is changed or\n"+
 		"repaired, and its conditions are stale.\n\nNext, to unpause it:", name, took.Round(time.Second))
 	s.Printf("  %s kubeconfig --management > management.kubeconfig", s.Program)

@@ -82,7 +82,7 @@ func Command(a *session.App) *cobra.Command {
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\" if it is free)")
 	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2; none removes it (default: those of the engine's host)")
 	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi; none removes it (default: that of the engine's host)")
-	flags.DurationVar(&request.Timeout, "timeout", session.DefaultTimeout, "how long to wait; 0 = no limit")
+	session.AddTimeout(command, &request.Timeout)
 	flags.BoolVar(&request.Yes, "yes", false, "agree to the deletion of Machines and the loss of PersistentVolumes")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print the plan only; nothing is written, started or pulled")
 	flags.StringVarP(&request.Output, "output", "o", output.Text, "format of --dry-run: text or json")

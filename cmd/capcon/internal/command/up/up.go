@@ -78,7 +78,7 @@ func (r *run) upWithin(ctx context.Context) (management.Snapshot, error) {
 			reached, err := (&readiness.Wait{Session: r.session, Board: r.board, Request: r.request, Registry: registry}).Run(limited)
 			waited()
 			return reached, err
-		case apierrors.IsAlreadyExists(err), r.session.Replaced(limited):
+		case apierrors.IsAlreadyExists(err), r.session.PlaneReplaced(limited):
 			// Another process created the cluster, or removed the management plane.
 		default:
 			return management.Snapshot{}, r.timedOut(limited, err)
@@ -111,9 +111,9 @@ func (r *run) settle(ctx context.Context) (registry *localregistry.Registry, err
 		}
 	}
 	if err == nil {
-		err = r.session.Persist(ctx, func() error { return management.EnsureNamedClass(ctx, r.session.Client, management.Namespace) })
+		err = r.session.RetryTransient(ctx, func() error { return management.EnsureNamedClass(ctx, r.session.Client, management.Namespace) })
 	}
-	if err != nil && created && ctx.Err() == nil && !r.session.Replaced(ctx) {
+	if err != nil && created && ctx.Err() == nil && !r.session.PlaneReplaced(ctx) {
 		err = errors.Join(err, r.removeCreated(ctx))
 	}
 	if err != nil || present.Provisioned {
@@ -142,7 +142,7 @@ func (r *run) create(ctx context.Context) error {
 	}
 	applied := r.trace.Span("apply")
 	defer applied()
-	return r.session.Persist(ctx, func() error {
+	return r.session.RetryTransient(ctx, func() error {
 		// Rendered each time: applying leaves marks on them.
 		rendered, err := objects.Render(values)
 		if err != nil {

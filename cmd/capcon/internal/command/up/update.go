@@ -81,7 +81,7 @@ func (r *run) execute(ctx context.Context, chosen update.Chosen, plan update.Pla
 		if fresh.IsEmpty() {
 			return nil
 		}
-		err = r.session.Persist(ctx, func() error { return management.Update(ctx, r.session.Client, management.Namespace, fresh) })
+		err = r.session.RetryTransient(ctx, func() error { return management.Update(ctx, r.session.Client, management.Namespace, fresh) })
 		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // a Machine of the plan may be gone
 			return err
 		}

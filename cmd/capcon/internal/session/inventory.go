@@ -32,17 +32,17 @@ import (
 // own.
 const KubeconfigsUsage = "kubeconfig of another management cluster to query; can be repeated"
 
-// Survey the engine and all managers that may have clusters on it. The engine is
+// Inventory lists the engine and all managers that may have clusters on it. The engine is
 // listed first: what a manager creates meanwhile is then missing from the list,
 // instead of being taken for orphaned.
-func (s *Session) Survey(ctx context.Context, kubeconfigs []string) (inventory.World, error) {
+func (s *Session) Inventory(ctx context.Context, kubeconfigs []string) (inventory.World, error) {
 	objects, err := inventory.Collect(ctx, s.Engine)
 	if err != nil {
 		return inventory.World{}, err
 	}
 	world := inventory.World{Objects: objects, Now: s.Now()}
 	for _, name := range planeNames(objects) {
-		manager, found, err := s.askPlane(ctx, name)
+		manager, found, err := s.queryPlane(ctx, name)
 		if err != nil {
 			return inventory.World{}, err
 		}
@@ -55,7 +55,7 @@ func (s *Session) Survey(ctx context.Context, kubeconfigs []string) (inventory.W
 		if err != nil {
 			return inventory.World{}, fmt.Errorf("read kubeconfig of a management cluster: %w", err)
 		}
-		world.Managers = append(world.Managers, s.askManager(ctx, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
+		world.Managers = append(world.Managers, s.queryManager(ctx, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
 	}
 	world.Records = s.Records.Update(world.Managers...)
 	return world, ctx.Err()
@@ -72,7 +72,7 @@ func planeNames(objects []inventory.Object) []string {
 	return names
 }
 
-func (s *Session) askPlane(ctx context.Context, name string) (inventory.Manager, bool, error) {
+func (s *Session) queryPlane(ctx context.Context, name string) (inventory.Manager, bool, error) {
 	manager := inventory.Manager{Name: "management plane " + name, Plane: true}
 	state, err := s.PlaneNamed(name, nil).State(ctx)
 	var foreign *plane.ForeignError
@@ -88,12 +88,12 @@ func (s *Session) askPlane(ctx context.Context, name string) (inventory.Manager,
 		return manager, true, nil
 	}
 	manager.ID = state.ID
-	return s.askManager(ctx, manager, state.Kubeconfig), true, nil
+	return s.queryManager(ctx, manager, state.Kubeconfig), true, nil
 }
 
-// askManager asks a manager for its clusters. That it does not answer is a finding.
-func (s *Session) askManager(ctx context.Context, manager inventory.Manager, kubeconfig []byte) inventory.Manager {
-	ctx, cancel := context.WithTimeout(ctx, AskTimeout)
+// queryManager asks a manager for its clusters. That it does not answer is a finding.
+func (s *Session) queryManager(ctx context.Context, manager inventory.Manager, kubeconfig []byte) inventory.Manager {
+	ctx, cancel := context.WithTimeout(ctx, QueryTimeout)
 	defer cancel()
 	c, err := s.NewClient(kubeconfig)
 	if err != nil {
