@@ -119,12 +119,14 @@ func Describe(name string) *Declared {
 	return d
 }
 
+// Meta of an object of the cluster.
 func (d *Declared) Meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: metav1.NamespaceDefault, Name: name, Labels: map[string]string{clusterv1.ClusterNameLabel: d.Name},
 	}
 }
 
+// Key of the Cluster.
 func (d *Declared) Key() client.ObjectKey { return client.ObjectKeyFromObject(d.Cluster) }
 
 func reference(group, kind, name string) clusterv1.ContractVersionedObjectReference {

@@ -121,6 +121,7 @@ func (c *Program) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return command
 }
 
+// MustRun is Run, and ends the test where it fails.
 func (c *Program) MustRun(args ...string) string {
 	c.T.Helper()
 	output, err := c.Run(c.T.Context(), args...)

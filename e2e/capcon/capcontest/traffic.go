@@ -34,11 +34,11 @@ import (
 // short is an error in one line.
 func short(err error) string { return strings.ReplaceAll(err.Error(), "\n", " ") }
 
-// traffic are clients of an API server or a Service that never pause: one that makes a new
+// Traffic are clients of an API server or a Service that never pause: one that makes a new
 // connection for each request, and one that keeps its connection. What fails
 // is tried once more, immediately; what fails then too fails the test, which says so
 // when it happens: hours may follow.
-type traffic struct {
+type Traffic struct {
 	t      *testing.T
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
@@ -53,7 +53,7 @@ type traffic struct {
 const pace = 20 * time.Millisecond
 
 // StartTraffic begins it; it ends with the test at the latest.
-func StartTraffic(t *testing.T, config *rest.Config) *traffic {
+func StartTraffic(t *testing.T, config *rest.Config) *Traffic {
 	t.Helper()
 	// A read that every member of etcd has to agree to.
 	return StartTrafficTo(t, config.Host+"/api/v1/namespaces/kube-system", map[string]*http.Client{
@@ -63,10 +63,10 @@ func StartTraffic(t *testing.T, config *rest.Config) *traffic {
 }
 
 // StartTrafficTo begins the traffic of these clients, by their names.
-func StartTrafficTo(t *testing.T, url string, clients map[string]*http.Client) *traffic {
+func StartTrafficTo(t *testing.T, url string, clients map[string]*http.Client) *Traffic {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	running := &traffic{t: t, cancel: cancel}
+	running := &Traffic{t: t, cancel: cancel}
 	t.Cleanup(running.Stop)
 	for name, client := range clients {
 		running.ended.Go(func() {
@@ -82,7 +82,7 @@ func StartTrafficTo(t *testing.T, url string, clients map[string]*http.Client) *
 	return running
 }
 
-func (r *traffic) ask(ctx context.Context, name string, api *http.Client, url string) {
+func (r *Traffic) ask(ctx context.Context, name string, api *http.Client, url string) {
 	start := time.Now()
 	_, first := Get(ctx, api, url)
 	var second error
@@ -105,12 +105,14 @@ func (r *traffic) ask(ctx context.Context, name string, api *http.Client, url st
 	}
 }
 
-func (r *traffic) Stop() {
+// Stop the clients.
+func (r *Traffic) Stop() {
 	r.cancel()
 	r.ended.Wait()
 }
 
-func (r *traffic) String() string {
+// String reports the requests so far.
+func (r *Traffic) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return fmt.Sprintf("%d requests, %d tried again, %d failed twice, the slowest took %.1fs",
