@@ -259,8 +259,7 @@ var beginnings = map[string]func(*shared) error{
 	},
 	"a plane of another image": func(s *shared) error {
 		_, err := s.plane().Ensure(s.t.Context(), testImage, nil)
-		s.engine.RemoveImage(testImage)
-		s.engine.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+		replaceImage(s.engine)
 		return err
 	},
 	"a volume alone": func(s *shared) error {
@@ -274,42 +273,24 @@ const lastCall = 60
 
 // TestConcurrentProcesses stops one process before each of its calls while
 // another runs to its end: what that one then finds is as far from what it saw as
-// it can be.
+// it can be. Or it kills that process there, and lets the other come across what it left.
 func TestConcurrentProcesses(t *testing.T) {
 	t.Parallel()
+	actors := []string{"up", "up fails", "down"}
 	for beginning, begin := range beginnings {
-		for _, one := range []string{"up", "up fails", "down"} {
-			for _, other := range []string{"up", "up fails", "down"} {
-				t.Run(fmt.Sprintf("%s: %s during %s", beginning, other, one), func(t *testing.T) {
-					t.Parallel()
-					for at := 1; at <= lastCall; at++ {
-						if calls := (scenario{begin, one, other, false}).run(t, at); calls < at {
-							return
+		for _, one := range actors {
+			for _, other := range actors {
+				for when, kill := range map[string]bool{"during": false, "after killed": true} {
+					t.Run(fmt.Sprintf("%s: %s %s %s", beginning, other, when, one), func(t *testing.T) {
+						t.Parallel()
+						for at := 1; at <= lastCall; at++ {
+							if calls := (scenario{begin, one, other, kill}).run(t, at); calls < at {
+								return
+							}
 						}
-					}
-					t.Errorf("it made more than %d calls", lastCall)
-				})
-			}
-		}
-	}
-}
-
-// TestKilledProcesses kills one process before each of its calls, and lets
-// another come across what it left.
-func TestKilledProcesses(t *testing.T) {
-	t.Parallel()
-	for beginning, begin := range beginnings {
-		for _, one := range []string{"up", "up fails", "down"} {
-			for _, other := range []string{"up", "up fails", "down"} {
-				t.Run(fmt.Sprintf("%s: %s after %s", beginning, other, one), func(t *testing.T) {
-					t.Parallel()
-					for at := 1; at <= lastCall; at++ {
-						if calls := (scenario{begin, one, other, true}).run(t, at); calls < at {
-							return
-						}
-					}
-					t.Errorf("it made more than %d calls", lastCall)
-				})
+						t.Errorf("it made more than %d calls", lastCall)
+					})
+				}
 			}
 		}
 	}

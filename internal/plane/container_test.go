@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -35,8 +36,7 @@ func TestEnsureReplacesAnotherImage(t *testing.T) {
 	eng := newEngine(t)
 	mustEnsure(t, newPlane(eng))
 	must.Succeed(t, eng.WriteFile(DefaultName, StateDir+"/state", []byte("kept")))
-	eng.RemoveImage(testImage)
-	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+	replaceImage(eng)
 	eng.ResetJournal()
 
 	p := newPlane(eng)
@@ -60,8 +60,7 @@ func TestEnsureVerifiesAReplacement(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
 	mustEnsure(t, newPlane(eng))
-	eng.RemoveImage(testImage)
-	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+	replaceImage(eng)
 	eng.FailNext("CreateContainer", engine.ErrInvalid)
 	_, err := newPlane(eng).Ensure(t.Context(), testImage, nil)
 	if !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), "was not changed") {
@@ -82,8 +81,7 @@ func TestEnsureVerifiesWithAForeignContainer(t *testing.T) {
 	must.Get(eng.CreateContainer(t.Context(), engine.Spec{
 		Name: p.verifiedName(), Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName},
 	}))(t)
-	eng.RemoveImage(testImage)
-	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
+	replaceImage(eng)
 	_, err := p.Ensure(t.Context(), testImage, nil)
 	if foreign := (*ForeignError)(nil); !errors.As(err, &foreign) || foreign.Name != p.verifiedName() {
 		t.Errorf("Ensure: %v, want a ForeignError", err)
@@ -91,38 +89,8 @@ func TestEnsureVerifiesWithAForeignContainer(t *testing.T) {
 	must.Get(eng.InspectContainer(t.Context(), p.verifiedName()))(t)
 }
 
-// Before planes could retire, container and volume had the plane's name, and no label said
-// so. Their data is kept.
-func TestEnsureUpgradesAnEarlierPlane(t *testing.T) {
-	t.Parallel()
-	for name, containerExists := range map[string]bool{"WithContainer": true, "WithoutContainer": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			eng := newEngine(t)
-			plane := newPlane(eng)
-			labels := map[string]string{identity.LabelRole: string(identity.RolePlane), labelPort: "28170"}
-			must.Succeed(t, eng.CreateVolume(t.Context(), DefaultName, labels))
-			must.Get(network.Ensure(t.Context(), eng, network.Request{Name: network.DefaultName}))(t)
-			if containerExists {
-				spec := engine.Spec{
-					Name: DefaultName, Image: testImage, Attachment: engine.Attachment{Network: network.DefaultName},
-					Labels: map[string]string{identity.LabelRole: string(identity.RolePlane), labelSpec: "earlier"},
-					Mounts: []engine.Mount{{Type: engine.MountVolume, Source: DefaultName, Target: StateDir}},
-				}
-				must.Get(eng.CreateContainer(t.Context(), spec))(t)
-				must.Succeed(t, eng.StartContainer(t.Context(), DefaultName))
-			}
-			if _, err := plane.Remove(t.Context()); containerExists && !errors.Is(err, ErrCannotRetire) {
-				t.Errorf("Remove() of an earlier plane: got %v, want ErrCannotRetire", err)
-			}
-			ready := must.Get(plane.Ensure(t.Context(), testImage, nil))(t)
-			if diff := cmp.Diff(Ready{ID: DefaultName, Kubeconfig: []byte("kubeconfig")}, ready); diff != "" {
-				t.Errorf("Ensure(...): -want, +got:\n%s", diff)
-			}
-			spec, _ := eng.Spec(DefaultName)
-			if got := spec.Ports[0].HostPort; got != 28170 {
-				t.Errorf("the plane has host port %d, want that of its volume, 28170", got)
-			}
-		})
-	}
+// replaceImage of new planes by another one.
+func replaceImage(eng *simulated.Engine) {
+	eng.RemoveImage(testImage)
+	eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
 }

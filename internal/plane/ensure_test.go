@@ -19,9 +19,7 @@ package plane
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -47,18 +45,6 @@ func TestEnsureIsIdempotent(t *testing.T) {
 	mustEnsure(t, p)
 	if diff := cmp.Diff([]string(nil), mutations(eng)); diff != "" {
 		t.Errorf("second Ensure: -want, +got:\n%s", diff)
-	}
-}
-
-func TestEnsureStartsAStoppedPlane(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	mustEnsure(t, newPlane(eng))
-	must.Succeed(t, eng.StopContainer(t.Context(), DefaultName, 0))
-	eng.ResetJournal()
-	mustEnsure(t, newPlane(eng))
-	if diff := cmp.Diff([]string{"StartContainer"}, mutations(eng)); diff != "" {
-		t.Errorf("Ensure: -want, +got:\n%s", diff)
 	}
 }
 
@@ -137,94 +123,12 @@ func TestEnsureKeepsTheSocketOfAPlaneThatRuns(t *testing.T) {
 	}
 }
 
-// TestEnsureAfterACrash cuts Ensure off before and after each call that
-// changes something, in a first Ensure and in one that replaces the container.
-func TestEnsureAfterACrash(t *testing.T) {
-	t.Parallel()
-	for _, when := range []string{"before", "after"} {
-		for step := range 12 {
-			t.Run(fmt.Sprintf("%s call %d", when, step), func(t *testing.T) {
-				t.Parallel()
-				eng := newEngine(t)
-				crash := errors.New("crash")
-				calls := 0
-				cut := func(call simulated.Call) error {
-					if !call.Mutating {
-						return nil
-					}
-					calls++
-					if calls == step+1 {
-						return crash
-					}
-					return nil
-				}
-				if when == "before" {
-					eng.OnCall(cut)
-				} else {
-					eng.AfterCall(cut)
-				}
-				p := newPlane(eng)
-				if _, err := p.Ensure(t.Context(), testImage, nil); err != nil && !errors.Is(err, crash) {
-					t.Fatalf("first Ensure: %v", err)
-				}
-				eng.RemoveImage(testImage)
-				eng.AddImage(engine.Image{ID: "sha256:2", Tags: []string{testImage}}, nil)
-				if _, err := p.Ensure(t.Context(), testImage, nil); err != nil && !errors.Is(err, crash) {
-					t.Fatalf("second Ensure: %v", err)
-				}
-				eng.ResetHooks()
-				eng.OnStart(func(string) {})
-				mustEnsureOn(t, eng)
-			})
-		}
-	}
-}
-
-// mustEnsureOn ensures, and checks that exactly one plane is there, as wanted.
-func mustEnsureOn(t *testing.T, eng *simulated.Engine) {
-	t.Helper()
-	eng.OnStart(func(name string) {
-		if err := eng.WriteFile(name, StateDir+"/"+AdminKubeconfig, []byte("kubeconfig")); err != nil {
-			t.Errorf("write kubeconfig: %v", err)
-		}
-	})
-	mustEnsure(t, newPlane(eng))
-	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: string(identity.RolePlane)}))(t)
-	if len(containers) != 1 || containers[0].Status != engine.StatusRunning || containers[0].ImageID != "sha256:2" {
-		t.Errorf("planes: want one of the new image that runs, got %+v", containers)
-	}
-	if diff := cmp.Diff(eng.VolumesOf(DefaultName), eng.VolumeNames()); diff != "" {
-		t.Errorf("volumes: -of the container, +got:\n%s", diff)
-	}
-}
-
-func TestEnsureConcurrently(t *testing.T) {
-	t.Parallel()
-	eng := newEngine(t)
-	var wait sync.WaitGroup
-	errs := make([]error, 8)
-	for i := range errs {
-		wait.Go(func() {
-			p := newPlane(eng)
-			p.choosePort = func(context.Context) (uint16, error) { return uint16(testPort + i), nil }
-			_, errs[i] = p.Ensure(t.Context(), testImage, nil)
-		})
-	}
-	wait.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Errorf("Ensure(...) concurrently: %v", err)
-	}
-	creates := 0
-	for _, call := range eng.MutatingCalls() {
-		if call.Method == "RemoveContainer" {
-			t.Error("one Ensure removed what another had made")
-		}
-		if call.Method == "CreateContainer" {
-			creates++
-		}
-	}
-	if creates == 0 {
-		t.Error("no container was created")
+// neverReady within its timeout.
+func neverReady(p *Plane) {
+	p.opts.ReadyTimeout = 10 * time.Millisecond
+	p.ready = func(ctx context.Context, _ []byte, _ func(error)) error {
+		<-ctx.Done()
+		return ctx.Err()
 	}
 }
 
@@ -296,13 +200,7 @@ func TestEnsureRefuses(t *testing.T) {
 				})
 				return nil
 			},
-			change: func(p *Plane) {
-				p.opts.ReadyTimeout = 10 * time.Millisecond
-				p.ready = func(ctx context.Context, _ []byte, _ func(error)) error {
-					<-ctx.Done()
-					return ctx.Err()
-				}
-			},
+			change: neverReady,
 			want: func(err error) bool {
 				return errors.Is(err, ErrNotReady) && strings.Contains(err.Error(), "last exit code 3")
 			},
@@ -310,14 +208,8 @@ func TestEnsureRefuses(t *testing.T) {
 		"NotReady": {
 			reason: "A plane that does not become ready is reported with its container's state.",
 			given:  func(context.Context, *simulated.Engine) error { return nil },
-			change: func(p *Plane) {
-				p.opts.ReadyTimeout = 10 * time.Millisecond
-				p.ready = func(ctx context.Context, _ []byte, _ func(error)) error {
-					<-ctx.Done()
-					return ctx.Err()
-				}
-			},
-			want: func(err error) bool { return errors.Is(err, ErrNotReady) },
+			change: neverReady,
+			want:   func(err error) bool { return errors.Is(err, ErrNotReady) },
 		},
 	}
 	for name, tc := range cases {

@@ -27,9 +27,6 @@ var ErrNotReady = errors.New("management plane is not ready")
 // ErrPaused means that a user paused the plane's container.
 var ErrPaused = errors.New("container of the management plane is paused; unpause it with \"docker unpause\" or \"podman unpause\"")
 
-// ErrCannotRetire means that the plane is from a version in which planes could not retire.
-var ErrCannotRetire = errors.New("management plane has an earlier version, which cannot be removed safely")
-
 // ForeignError says that something has the plane's name and is not a plane's.
 // It is neither used nor removed.
 type ForeignError struct {

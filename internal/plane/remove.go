@@ -74,9 +74,6 @@ func (p *Plane) removeOne(ctx context.Context, container engine.Container) (clus
 
 // retire asks the plane in the container to retire. Container absent: ErrNotFound.
 func (p *Plane) retire(ctx context.Context, container engine.Container) (clusters []string, err error) {
-	if container.Labels[labelVolume] == "" {
-		return nil, fmt.Errorf("%w; upgrade it with \"capcon plane up\", then remove it", ErrCannotRetire)
-	}
 	output, err := p.engine.Exec(ctx, container.ID, engine.Command{Args: []string{program, "retire", "--state-dir=" + StateDir}})
 	if errors.Is(err, engine.ErrConflict) {
 		return nil, fmt.Errorf("%w: container is %s: %w", ErrNotReady, container.Status, err)

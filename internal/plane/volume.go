@@ -32,11 +32,8 @@ import (
 // volumes by name, and a removal that comes late must not hit the volume of a
 // plane that was created meanwhile.
 
-// volumeOf a plane's container is the name of its volume. Until commit a824558 planes had
-// one volume of the container's name, and neither had a label that says so.
-func volumeOf(container engine.Container) string {
-	return cmp.Or(container.Labels[labelVolume], container.Name)
-}
+// volumeOf a plane's container is the name of its volume.
+func volumeOf(container engine.Container) string { return container.Labels[labelVolume] }
 
 // volumeLabels mark a volume as a plane's and record its port.
 func (p *Plane) volumeLabels(port uint16) map[string]string {
@@ -59,13 +56,12 @@ func portOf(volume engine.Volume) (uint16, bool) {
 // creating a volume and its container while another created a plane: the oldest
 // goes first, the others are found when that one is gone.
 func (p *Plane) findVolume(ctx context.Context) (engine.Volume, error) {
-	volumes, err := p.engine.ListVolumes(ctx, map[string]string{identity.LabelRole: string(identity.RolePlane)})
+	volumes, err := p.engine.ListVolumes(ctx, map[string]string{
+		identity.LabelRole: string(identity.RolePlane), identity.LabelPlane: p.opts.Name,
+	})
 	if err != nil {
 		return engine.Volume{}, fmt.Errorf("list volumes of the management plane: %w", err)
 	}
-	volumes = slices.DeleteFunc(volumes, func(volume engine.Volume) bool {
-		return cmp.Or(volume.Labels[identity.LabelPlane], volume.Name) != p.opts.Name
-	})
 	if len(volumes) == 0 {
 		return engine.Volume{}, fmt.Errorf("volume of management plane %q: %w", p.opts.Name, engine.ErrNotFound)
 	}
