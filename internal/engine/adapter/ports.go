@@ -60,7 +60,7 @@ type PortClaim struct {
 func (c PortClaim) Conflict(containers []engine.Container) error {
 	for _, port := range c.Ports {
 		for _, other := range containers {
-			if other.ID != c.ID && slices.ContainsFunc(other.Ports, func(p engine.PortBinding) bool { return collide(p, port) }) {
+			if other.ID != c.ID && slices.ContainsFunc(other.Ports, func(p engine.PortBinding) bool { return Collide(p, port) }) {
 				return portConflict(port, other.Name, c.Cause)
 			}
 		}
@@ -77,9 +77,9 @@ func portConflict(port engine.PortBinding, holder string, cause error) error {
 	return &engine.ConflictError{Resource: engine.ResourceHostPort, Value: strconv.Itoa(int(port.HostPort)), Holder: holder, Err: cause}
 }
 
-// collide reports whether two bindings cannot both be listened on. The zero
+// Collide reports whether two bindings cannot both be listened on. The zero
 // address means all.
-func collide(a, b engine.PortBinding) bool {
+func Collide(a, b engine.PortBinding) bool {
 	return a.HostPort == b.HostPort && a.Protocol == b.Protocol &&
 		(a.HostAddress == b.HostAddress || !a.HostAddress.IsValid() || !b.HostAddress.IsValid())
 }

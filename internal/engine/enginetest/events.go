@@ -68,12 +68,7 @@ func connectionChecks() checks {
 		// One request to the engine, however many containers there are.
 		"read in one request": readsInOneRequest,
 		// Reconnects by itself; the first event of each connection is an EventRelist.
-		"reconnects": func(t *testing.T, c *fixture) {
-			if c.Interrupt == nil {
-				t.Skip("this harness cannot break connections")
-			}
-			c.wantWatched(t, c.Interrupt, 3)
-		},
+		"reconnects": func(t *testing.T, c *fixture) { c.wantWatched(t, c.Interrupt, 3) },
 		// Where there is no connection for some seconds, that is one EventLost.
 		"outage": reportsOutage,
 	}
@@ -245,9 +240,6 @@ func watchedBySeveral(t *testing.T, c *fixture) {
 
 // reportsOutage also to a watcher that starts meanwhile.
 func reportsOutage(t *testing.T, c *fixture) {
-	if c.Outage == nil {
-		t.Skip("this harness cannot cut the engine off")
-	}
 	before := c.watch(t, nil)
 	before.awaitRelist(t, 1)
 	lost := before.count(engine.EventLost)

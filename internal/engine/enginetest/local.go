@@ -36,7 +36,7 @@ func LocalHarness(t *testing.T, endpoint string, connect func(uri string) (engin
 	t.Helper()
 	proxy := NewProxy(t, endpoint)
 	return Harness{
-		Processes: true, LocalRegistry: true,
+		Processes: true,
 		Connect: func(t *testing.T) engine.Engine {
 			t.Helper()
 			eng := must.Get(connect("unix://" + proxy.Path))(t)

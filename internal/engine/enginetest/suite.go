@@ -35,7 +35,7 @@ import (
 type Harness struct {
 	// Connect returns a connection to the engine. Each stands for a process.
 	Connect func(t *testing.T) engine.Engine
-	// Processes: the engine runs real ones.
+	// Processes: the engine runs real ones, on this host.
 	Processes bool
 	// RestartEngine stops and starts the engine; nil leaves its cases out.
 	RestartEngine func(t *testing.T)
@@ -74,8 +74,6 @@ type Harness struct {
 	// MissesOOM: the engine may not notice that a process was killed because its
 	// memory was exhausted.
 	MissesOOM bool
-	// LocalRegistry: the engine reaches a registry on this host's 127.0.0.1.
-	LocalRegistry bool
 }
 
 // checks are the cases of the suite by their titles. The comment at each is the sentence of

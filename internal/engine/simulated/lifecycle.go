@@ -18,7 +18,6 @@ package simulated
 
 import (
 	"context"
-	"net/netip"
 	"slices"
 	"strconv"
 	"time"
@@ -114,21 +113,13 @@ func (e *Engine) portTaken(want engine.PortBinding) bool {
 	}
 	for _, other := range e.containers {
 		for _, have := range other.ports {
-			if have.HostPort == want.HostPort && have.Protocol == want.Protocol && overlap(have.HostAddress, want.HostAddress) {
+			if adapter.Collide(have, want) {
 				return true
 			}
 		}
 	}
 	return false
 }
-
-// overlap reports whether two listeners of one port would collide. The zero
-// address means all.
-func overlap(a, b netip.Addr) bool {
-	return a == b || all(a) || all(b)
-}
-
-func all(a netip.Addr) bool { return !a.IsValid() || a.IsUnspecified() }
 
 func (e *Engine) publish(ports []engine.PortBinding) []engine.PortBinding {
 	out := slices.Clone(ports)

@@ -21,7 +21,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -47,8 +46,8 @@ func (e *Engine) CreateNetwork(ctx context.Context, spec engine.NetworkSpec) (en
 }
 
 func (e *Engine) createNetwork(spec engine.NetworkSpec) (engine.Network, error) {
-	if spec.Name == "" || strings.ContainsAny(spec.Name, "/ \t\n") {
-		return engine.Network{}, invalid("network name %q", spec.Name)
+	if err := adapter.CheckNetwork(spec); err != nil {
+		return engine.Network{}, err
 	}
 	if _, ok := e.networks[spec.Name]; ok {
 		return engine.Network{}, taken(engine.ResourceName, spec.Name)
@@ -64,9 +63,6 @@ func (e *Engine) createNetwork(spec engine.NetworkSpec) (engine.Network, error) 
 	slices.SortStableFunc(prefixes, func(a, b netip.Prefix) int { return a.Addr().BitLen() - b.Addr().BitLen() })
 	n := &network{id: e.newID(), name: spec.Name, labels: maps.Clone(spec.Labels), createdAt: e.now()}
 	for _, prefix := range prefixes {
-		if !prefix.IsValid() || prefix != prefix.Masked() {
-			return engine.Network{}, invalid("subnet %s", prefix)
-		}
 		if e.overlaps(prefix) {
 			return engine.Network{}, taken(engine.ResourceSubnet, prefix.String())
 		}
