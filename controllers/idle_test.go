@@ -163,9 +163,9 @@ func requests(names ...string) []reconcile.Request {
 	return all
 }
 
-// What was refused is tried again at leisure, though the attempt itself makes
+// A refusal backs off, though the attempt itself causes
 // events: a container that did not start is removed.
-func TestRefusedIsTriedAgainAtLeisure(t *testing.T) {
+func TestRefusalBacksOff(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason  string

@@ -29,6 +29,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/faults"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -84,6 +85,17 @@ func operations() map[string]operation {
 			},
 			act:  func(f *fleet) { f.replaceControlPlane() },
 			want: end{controlPlanes: []string{thirdMachine}, workers: worker, instances: 1, version: newVersion},
+		},
+		"ReplaceInstance": {
+			reason: "Its container is gone: another instance takes its place.",
+			begin: func(f *fleet) {
+				for _, machine := range f.ContainerMachines() {
+					if machine.Name != builders.Machine && machine.Name != secondMachine {
+						must.Succeed(f.TB, f.Engine.RemoveContainer(f.TB.Context(), builders.Container(machine.Name)))
+					}
+				}
+			},
+			want: end{controlPlanes: controlPlane, workers: worker, instances: 1},
 		},
 		"DeletePool": {
 			reason: "Nothing is left of it.", begin: func(f *fleet) { f.deletePool() },

@@ -49,16 +49,6 @@ func TestExits(t *testing.T) {
 			events: []engine.Event{event(engine.EventDie, 137), event(engine.EventStart, 0)},
 			want:   "exited with code 137 (SIGKILL: a user, the engine or the kernel ended its processes)",
 		},
-		"DiedWithZero": {
-			reason: "A node that was powered off has ended too.",
-			events: []engine.Event{event(engine.EventDie, 0)},
-			want:   "exited with code 0",
-		},
-		"OutOfMemory": {
-			reason: "The kernel's reason comes before the end.",
-			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137)},
-			want:   "exited with code 137 (OOMKilled)",
-		},
 		"ReportedTwice": {
 			reason: "Each controller watches, and one may be behind.",
 			events: []engine.Event{event(engine.EventOOM, 0), event(engine.EventDie, 137), event(engine.EventOOM, 0)},

@@ -114,14 +114,14 @@ func (s *scope) has(containerMachine *infrav1.ContainerMachine) bool {
 		util.IsOwnedByObject(containerMachine, s.pool, infrav1.GroupVersion.WithKind("ContainerMachinePool").GroupKind())
 }
 
-// outdated says whether an instance is made otherwise than is wanted now. What
+// outdated says whether an instance is made otherwise than is desired now. What
 // bootstrap providers renew in a data secret, for instances to come, does not count.
 func (s *scope) outdated(i instance) bool {
 	template, made := s.pool.Spec.Template.Spec, i.containerMachine
-	wanted := s.machinePool.Spec.Template.Spec
-	secret := wanted.Bootstrap.DataSecretName
+	desired := s.machinePool.Spec.Template.Spec
+	secret := desired.Bootstrap.DataSecretName
 	return !equality.Semantic.DeepEqual(made.Spec.Immutable(), template.Immutable()) ||
-		made.Annotations[infrav1.VersionAnnotation] != wanted.Version ||
+		made.Annotations[infrav1.VersionAnnotation] != desired.Version ||
 		secret != nil && made.Annotations[infrav1.BootstrapDataSecretAnnotation] != *secret ||
 		s.hasOtherData(made)
 }

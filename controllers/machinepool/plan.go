@@ -22,12 +22,12 @@ import (
 	"time"
 )
 
-// maxSurge is how many instances there may be beyond those that are wanted
+// maxSurge is how many instances there may be beyond those that are desired
 // while old ones are replaced: the default of a MachineDeployment. All of them
 // are on one engine, which has to carry it.
 const maxSurge = 1
 
-// lostShare of the instances wanted, and at least one, may be replaced at the same time because
+// lostShare of the desired instances, and at least one, may be replaced at the same time because
 // their containers are not found: where all are, something else is wrong, which must not end
 // every Machine of the pool.
 const lostShare = 5
@@ -38,7 +38,7 @@ type replica struct {
 	created time.Time
 	// ready: its Node takes work.
 	ready bool
-	// outdated: it is not made as is wanted now.
+	// outdated: it is not made as is desired now.
 	outdated bool
 	// first: a user requested that it be removed before others.
 	first bool
@@ -60,17 +60,17 @@ type plan struct {
 
 func (p plan) empty() bool { return p.create == 0 && len(p.remove) == 0 }
 
-// planFor brings instances to the number wanted, all of them up to date.
+// planFor brings instances to the desired number, all of them up to date.
 //
 // Broken ones are removed immediately and made up for, and so are lost ones, few at a time. Old ones are replaced one after
 // the other: a new one first, and of those that are ready only what is ready
-// beyond the number wanted. What is being removed counts no more; a Node that
+// beyond the desired number. What is being removed counts no more; a Node that
 // takes its time to be drained holds up nothing.
-func planFor(replicas []replica, wanted int) plan {
+func planFor(replicas []replica, desired int) plan {
 	var p plan
 	var current, outdated []replica
 	ready := 0
-	for _, r := range breakLost(replicas, wanted) {
+	for _, r := range breakLost(replicas, desired) {
 		switch {
 		case r.leaving:
 			continue
@@ -96,28 +96,28 @@ func planFor(replicas []replica, wanted int) plan {
 			ready--
 		}
 	}
-	for _, r := range current[:max(0, len(current)-wanted)] {
+	for _, r := range current[:max(0, len(current)-desired)] {
 		remove(r)
 	}
 	old := len(outdated)
 	for _, r := range outdated {
-		if left > wanted && (!r.ready || ready > wanted) {
+		if left > desired && (!r.ready || ready > desired) {
 			remove(r)
 			old--
 		}
 	}
-	most := wanted
+	most := desired
 	if old > 0 {
 		most += maxSurge
 	}
-	p.create = max(0, min(wanted-len(current), most-left))
+	p.create = max(0, min(desired-len(current), most-left))
 	slices.Sort(p.remove)
 	return p
 }
 
 // breakLost returns the replicas with as many lost ones marked as broken as may be removed now.
-func breakLost(replicas []replica, wanted int) []replica {
-	left := max(1, wanted/lostShare)
+func breakLost(replicas []replica, desired int) []replica {
+	left := max(1, desired/lostShare)
 	for _, r := range replicas {
 		if r.lost && r.leaving {
 			left--

@@ -49,7 +49,7 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	status.InfrastructureMachineKind = machineKind
 	status.Instances = statuses
 	status.Replicas = int32(len(ids)) //nolint:gosec // the list has room for 10000
-	if len(ids) > 0 || s.wanted() == 0 && s.infrastructureProvisioned() {
+	if len(ids) > 0 || s.desiredReplicas() == 0 && s.infrastructureProvisioned() {
 		status.Initialization.Provisioned = ptr.To(true)
 	}
 	status.Ready = status.Initialization.Provisioned
@@ -75,16 +75,16 @@ func (s *scope) reportReady() {
 			not = append(not, fmt.Sprintf("%s (%s)", i.containerMachine.Name, i.state()))
 		}
 	}
-	if ready >= s.wanted() {
+	if ready >= s.desiredReplicas() {
 		s.setReplicasReady(metav1.ConditionTrue, infrav1.ReplicasReadyReason, "")
 		return
 	}
-	message := fmt.Sprintf("%d of %d replicas are ready", ready, s.wanted())
+	message := fmt.Sprintf("%d of %d replicas are ready", ready, s.desiredReplicas())
 	if len(not) > 0 {
 		message += "; not ready: " + enumerate(not)
 	}
 	status := metav1.ConditionFalse
-	if ready+unknown >= s.wanted() {
+	if ready+unknown >= s.desiredReplicas() {
 		status = metav1.ConditionUnknown
 	}
 	s.setReplicasReady(status, infrav1.ReplicasNotReadyReason, message)

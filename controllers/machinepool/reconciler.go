@@ -79,11 +79,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachinePool: %w", err)
 	}
-	if !reconcile.Selected(pool, r.WatchFilterValue) || reconcile.MovedAway(pool) {
+	log := ctrl.LoggerFrom(ctx)
+	if !reconcile.Selected(pool, r.WatchFilterValue) || reconcile.MovedAway(pool) || annotations.IsExternallyManaged(pool) {
+		log.V(4).Info("ContainerMachinePool is not reconciled by this manager")
 		return ctrl.Result{}, nil
 	}
 	s, err := r.newScope(ctx, pool)
 	if err != nil || s == nil {
+		log.V(4).Info("Waiting for Cluster API to set the owner of the ContainerMachinePool")
 		return ctrl.Result{}, err
 	}
 	ctx = reconcile.LogCluster(ctx, pool.Namespace, s.clusterName)
@@ -91,6 +94,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("add finalizer: %w", err)
 	}
 	if isPaused, err := reconcile.CheckPaused(ctx, r.Client, s.cluster, pool); err != nil || isPaused {
+		log.V(4).Info("ContainerMachinePool or its Cluster is paused")
 		return ctrl.Result{}, err
 	}
 	s.conditions = slices.Clone(pool.Status.Conditions)
@@ -101,9 +105,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	reconcile.MarkActive(pool)
 	defer func() { rerr = errors.Join(rerr, reconcile.IgnoreGone(s.patch(ctx, patchHelper))) }()
 	if !pool.DeletionTimestamp.IsZero() {
-		return reconcile.Run(ctx, s, r.observeLive, r.removeMachines, r.removeUnclaimed, r.release)
+		return reconcile.Run(ctx, s,
+			// A cache that is behind would miss instances.
+			r.observeLive,
+			// Machines take their instances with them, after their Nodes were drained.
+			r.removeMachines,
+			// Instances without a Machine get none any more.
+			r.removeUnclaimed,
+			r.release,
+		)
 	}
-	return reconcile.Run(ctx, s, r.observeCached, r.readData, r.propagate, r.publish, r.waitForCluster, r.scale)
+	return reconcile.Run(ctx, s,
+		r.observeCached,
+		// Instances with other bootstrap data are outdated.
+		r.readData,
+		// What an instance can have changed while it lives needs no replacement.
+		r.propagate,
+		// The state is reported also where nothing can be created or removed now.
+		r.publish,
+		// Without a network there is no place for instances.
+		r.waitForCluster,
+		r.scale,
+	)
 }
 
 // observeCached finds the instances of the pool as the cache knows them.
@@ -115,8 +138,7 @@ func (r *Reconciler) observeCached(ctx context.Context, s *scope) error {
 func (r *Reconciler) observeLive(ctx context.Context, s *scope) error { return s.observe(ctx, r.Live) }
 
 // newScope gathers the objects around a ContainerMachinePool. It returns nil
-// where Cluster API has not adopted the object yet, or the object is managed
-// externally: in both cases there is nothing to do.
+// where Cluster API has not adopted the object yet.
 func (r *Reconciler) newScope(ctx context.Context, pool *infrav1.ContainerMachinePool) (*scope, error) {
 	s := &scope{pool: pool, clusterName: pool.Labels[clusterv1.ClusterNameLabel]}
 	deleting := !pool.DeletionTimestamp.IsZero()
@@ -140,9 +162,6 @@ func (r *Reconciler) newScope(ctx context.Context, pool *infrav1.ContainerMachin
 		if err != nil && (!apierrors.IsNotFound(err) || !deleting) {
 			return nil, fmt.Errorf("get Cluster %q: %w", s.clusterName, err)
 		}
-	}
-	if annotations.IsExternallyManaged(pool) {
-		return nil, nil
 	}
 	return s, nil
 }

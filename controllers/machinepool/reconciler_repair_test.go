@@ -20,7 +20,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -50,22 +49,6 @@ func repaired() map[string]reconcileTest {
 			},
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
 		},
-		"Finalizer": {
-			reason: "Without it the pool would go before its instances.",
-			args: args{
-				replicas: 1,
-				change: func(_ *testing.T, w *world.World) {
-					edit(w, func(p *infrav1.ContainerMachinePool) { p.Finalizers = nil })
-				},
-			},
-			want: want{ready: ready, replicasUpToDate: upToDate, instances: 1, kept: 1, provisioned: true},
-			assert: func(t *testing.T, w *world.World) {
-				t.Helper()
-				if diff := cmp.Diff([]string{infrav1.MachinePoolFinalizer}, get(w).Finalizers); diff != "" {
-					t.Errorf("finalizers (-want +got):\n%s", diff)
-				}
-			},
-		},
 		"EngineDown": {
 			reason: "Readiness of instances is Unknown while the engine is not reachable.",
 			args: args{
@@ -75,16 +58,6 @@ func repaired() map[string]reconcileTest {
 				},
 			},
 			want: want{ready: "Unknown/" + infrav1.ReplicasNotReadyReason, replicasUpToDate: upToDate, message: "EngineUnavailable", instances: 2, kept: 2, provisioned: true},
-		},
-		"ProviderIDs": {
-			reason: "A list that got lost is written again.",
-			args: args{
-				replicas: 2,
-				change: func(_ *testing.T, w *world.World) {
-					edit(w, func(p *infrav1.ContainerMachinePool) { p.Spec.ProviderIDList = nil })
-				},
-			},
-			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
 		},
 	}
 }
@@ -106,19 +79,6 @@ func ignored() map[string]reconcileTest {
 					})
 					outdate(w)
 					replicas(3)(t, w)
-				},
-			},
-			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
-		},
-		"ClusterPaused": {
-			reason: "Neither is one of a cluster that is paused.",
-			args: args{
-				replicas: 2,
-				change: func(t *testing.T, w *world.World) {
-					t.Helper()
-					world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Paused = ptr.To(true) })
-					outdate(w)
-					replicas(0)(t, w)
 				},
 			},
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},

@@ -48,25 +48,6 @@ func replaced() map[string]reconcileTest {
 			},
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 1, provisioned: true},
 		},
-		"ContainerKilled": {
-			reason: "A container that ended is started again, and nothing is replaced.",
-			args: args{
-				replicas: 2,
-				change: func(t *testing.T, w *world.World) {
-					t.Helper()
-					must.Succeed(t, w.Engine.KillContainer(builders.Container(names(w)[0]), 137, false))
-				},
-			},
-			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
-		},
-		"MachineDeleted": {
-			reason: "A deleted Machine is replaced.",
-			args: args{
-				replicas: 2,
-				change:   func(_ *testing.T, w *world.World) { world.Delete(w, names(w)[0], &clusterv1.Machine{}) },
-			},
-			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 1, provisioned: true},
-		},
 		"ContainerMachineDeleted": {
 			reason: "A Machine whose ContainerMachine was deleted is deleted too.",
 			args: args{
@@ -202,20 +183,6 @@ func rolledOut() map[string]reconcileTest {
 					}
 				}
 			},
-		},
-		"HashOfAnotherRelease": {
-			reason: "A hash that was computed in another way says nothing.",
-			args: args{
-				replicas: 2,
-				change: func(_ *testing.T, w *world.World) {
-					for _, name := range names(w) {
-						world.Edit(w, name, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
-							m.Annotations[infrav1.BootstrapDataHashAnnotation] = "0-0123456789abcdef"
-						})
-					}
-				},
-			},
-			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, kept: 2, provisioned: true},
 		},
 		"DataInvalid": {
 			reason: "Nothing is replaced for data that no instance could be created with.",

@@ -255,25 +255,10 @@ func scaled() map[string]reconcileTest {
 				}
 			},
 		},
-		"ScaledUp": {
-			reason: "Those there are stay.",
-			args:   args{replicas: 1, change: replicas(3)},
-			want:   want{ready: ready, replicasUpToDate: upToDate, instances: 3, kept: 1, provisioned: true},
-		},
-		"ScaledDown": {
-			reason: "As many go as are too many.",
-			args:   args{replicas: 3, change: replicas(1)},
-			want:   want{ready: ready, replicasUpToDate: upToDate, instances: 1, kept: 1, provisioned: true},
-		},
 		"ScaledToZero": {
 			reason: "All go, and the pool stays provisioned.",
 			args:   args{replicas: 2, change: replicas(0)},
 			want:   want{ready: ready, replicasUpToDate: upToDate, provisioned: true},
-		},
-		"ScaledFromZero": {
-			reason: "It comes back.",
-			args:   args{change: replicas(2)},
-			want:   want{ready: ready, replicasUpToDate: upToDate, instances: 2, provisioned: true},
 		},
 		"OneIsAskedFor": {
 			reason: "The annotation chooses which one goes.",

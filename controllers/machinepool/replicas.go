@@ -69,7 +69,7 @@ func (r *Reconciler) scale(ctx context.Context, s *scope) error {
 // plan is what is to be done about the instances observed. A Machine without
 // its ContainerMachine is of no use.
 func (s *scope) plan() plan {
-	plan := planFor(s.replicas(), s.wanted())
+	plan := planFor(s.replicas(), s.desiredReplicas())
 	plan.remove = append(plan.remove, s.dangling...)
 	return plan
 }

@@ -50,9 +50,9 @@ type scope struct {
 	conditions []metav1.Condition
 }
 
-// wanted is the desired number of instances. Where the replicas are managed
+// desiredReplicas is the desired number of instances. Where the replicas are managed
 // externally, it is the number that exists.
-func (s *scope) wanted() int {
+func (s *scope) desiredReplicas() int {
 	if !annotations.ReplicasManagedByExternalAutoscaler(s.machinePool) {
 		return int(ptr.Deref(s.machinePool.Spec.Replicas, 1))
 	}

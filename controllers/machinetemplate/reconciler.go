@@ -106,11 +106,13 @@ func clusterOf(template *infrav1.ContainerMachineTemplate) string {
 // Reconcile brings the status of one template up to date. Nothing is
 // written where the host says the same as before.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	log := ctrl.LoggerFrom(ctx)
 	template := &infrav1.ContainerMachineTemplate{}
 	if err := r.Client.Get(ctx, request.NamespacedName, template); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !reconcile.Selected(template, r.WatchFilterValue) || !template.DeletionTimestamp.IsZero() {
+		log.V(4).Info("ContainerMachineTemplate is not reconciled by this manager, or is being deleted")
 		return ctrl.Result{}, nil
 	}
 	cluster := &clusterv1.Cluster{}
@@ -121,6 +123,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 	}
 	if annotations.IsPaused(cluster, template) {
+		log.V(4).Info("ContainerMachineTemplate or its Cluster is paused")
 		return ctrl.Result{}, nil
 	}
 	info, err := r.Host.Info(ctx)

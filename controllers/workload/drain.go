@@ -30,14 +30,14 @@ import (
 
 // mustDrain reports whether load balancers are switched off and may be left: the annotation
 // says so, or a container does.
-func (r *Reconciler) mustDrain(ctx context.Context, found *observed) (bool, error) {
-	if found.settings.LoadBalancers {
+func (r *Reconciler) mustDrain(ctx context.Context, active *activeCluster) (bool, error) {
+	if active.settings.LoadBalancers {
 		return false, nil
 	}
-	if _, annotated := found.infrastructure.Annotations[infrav1.ServiceLoadBalancersAnnotation]; annotated {
+	if _, annotated := active.infrastructure.Annotations[infrav1.ServiceLoadBalancersAnnotation]; annotated {
 		return true, nil
 	}
-	containers, err := r.Engine.ListContainers(ctx, found.settings.Recorded.Owner.Select(map[string]string{
+	containers, err := r.Engine.ListContainers(ctx, active.settings.Recorded.Owner.Select(map[string]string{
 		identity.LabelRole: string(identity.RoleServiceLoadBalancer),
 	}))
 	if err != nil {
@@ -47,18 +47,18 @@ func (r *Reconciler) mustDrain(ctx context.Context, found *observed) (bool, erro
 }
 
 // drain the load balancers of Services. Nothing of them runs: it was stopped before.
-func (r *Reconciler) drain(ctx context.Context, found *observed) (ctrl.Result, error) {
+func (r *Reconciler) drain(ctx context.Context, active *activeCluster) (ctrl.Result, error) {
 	// Of another engine than the cluster's, a load balancer that is not found may run.
-	_, err := found.settings.Recorded.Check(ctx, r.Engine)
+	_, err := active.settings.Recorded.Check(ctx, r.Engine)
 	if err == nil {
-		err = r.Drain(ctx, found.settings.Config, found.settings.Recorded.Owner)
+		err = r.Drain(ctx, active.settings.Config, active.settings.Recorded.Owner)
 	}
 	if err == nil {
-		return ctrl.Result{}, r.removeAnnotation(ctx, found.infrastructure)
+		return ctrl.Result{}, r.removeAnnotation(ctx, active.infrastructure)
 	}
 	ctrl.LoggerFrom(ctx).Info("Failed to remove load balancers of Services; retrying", "reason", err.Error())
 	draining := condition(metav1.ConditionFalse, infrav1.DrainingReason, fmt.Sprintf("%s: remove load balancers of Services: %s", LoadBalancers, err))
-	return ctrl.Result{RequeueAfter: retryInterval}, r.setCondition(ctx, found.infrastructure, draining)
+	return ctrl.Result{RequeueAfter: retryInterval}, r.setCondition(ctx, active.infrastructure, draining)
 }
 
 // annotate the ContainerCluster: load balancers of Services may exist.

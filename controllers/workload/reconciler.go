@@ -167,55 +167,55 @@ type Settings struct {
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	found, err := r.observe(ctx, request.NamespacedName)
+	active, err := r.observe(ctx, request.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if found == nil {
+	if active == nil {
+		ctrl.LoggerFrom(ctx).V(4).Info("Cluster has no controllers, or is paused, stopped or being deleted")
 		r.runner.stop(request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	ctx = reconcile.LogCluster(ctx, request.Namespace, request.Name)
-	settings := found.settings
+	settings := &active.settings
 	settings.Config, err = r.ClusterCache.GetRESTConfig(ctx, request.NamespacedName)
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
 		r.runner.stop(request.NamespacedName)
-		return ctrl.Result{}, r.reportDisconnected(ctx, found)
+		return ctrl.Result{}, r.reportDisconnected(ctx, active)
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get REST config of the workload cluster: %w", err)
 	}
-	found.settings = settings
 	if settings.LoadBalancers {
-		if err := r.annotate(ctx, found.infrastructure); err != nil {
+		if err := r.annotate(ctx, active.infrastructure); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
-	reports := r.runner.start(ctx, request.NamespacedName, settings, func(ctx context.Context, changes *serviceloadbalancer.Changes, report Report) error {
+	reports := r.runner.start(ctx, request.NamespacedName, *settings, func(ctx context.Context, changes *serviceloadbalancer.Changes, report Report) error {
 		// The ClusterCache's timeout would end each watch.
-		unlimited := settings
-		unlimited.Config = rest.CopyConfig(settings.Config)
+		unlimited := *settings
+		unlimited.Config = rest.CopyConfig(unlimited.Config)
 		unlimited.Config.Timeout = 0
 		return r.Run(ctx, unlimited, changes, report)
 	})
-	mustDrain, err := r.mustDrain(ctx, found)
+	mustDrain, err := r.mustDrain(ctx, active)
 	if mustDrain {
-		if result, err := r.drain(ctx, found); err != nil || result.RequeueAfter > 0 {
+		if result, err := r.drain(ctx, active); err != nil || result.RequeueAfter > 0 {
 			return result, err
 		}
 	}
 	// Storage works also while the engine cannot say whether there is something to drain.
-	return ctrl.Result{}, errors.Join(err, r.setCondition(ctx, found.infrastructure, conditionOf(settings, reports)))
+	return ctrl.Result{}, errors.Join(err, r.setCondition(ctx, active.infrastructure, conditionOf(*settings, reports)))
 }
 
-// observed is an active cluster.
-type observed struct {
+// activeCluster is one that is neither stopped nor paused nor deleted.
+type activeCluster struct {
 	infrastructure *infrav1.ContainerCluster
 	settings       Settings
 }
 
 // observe returns nil where nothing runs for the cluster.
-func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*observed, error) {
+func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*activeCluster, error) {
 	cluster := &clusterv1.Cluster{}
 	if err := r.Client.Get(ctx, key, cluster); err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -225,7 +225,7 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*observ
 		return nil, err
 	}
 	spec := infrastructure.Spec
-	return &observed{infrastructure: infrastructure, settings: Settings{
+	return &activeCluster{infrastructure: infrastructure, settings: Settings{
 		Recorded:      recorded,
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
@@ -242,20 +242,20 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*observ
 
 // reportDisconnected says that what ran is stopped, and what waits. A cluster that was never
 // connected to is being created, and has no condition yet.
-func (r *Reconciler) reportDisconnected(ctx context.Context, found *observed) error {
-	if conditions.Get(found.infrastructure, infrav1.WorkloadControllersReadyCondition) == nil {
+func (r *Reconciler) reportDisconnected(ctx context.Context, active *activeCluster) error {
+	if conditions.Get(active.infrastructure, infrav1.WorkloadControllersReadyCondition) == nil {
 		return nil
 	}
-	parts := found.settings.parts()
-	if mustDrain, err := r.mustDrain(ctx, found); err != nil {
+	parts := active.settings.parts()
+	if mustDrain, err := r.mustDrain(ctx, active); err != nil {
 		return err
 	} else if mustDrain {
 		parts = append(parts, LoadBalancers)
 	}
 	if len(parts) == 0 {
-		return r.setCondition(ctx, found.infrastructure, nil)
+		return r.setCondition(ctx, active.infrastructure, nil)
 	}
-	return r.setCondition(ctx, found.infrastructure, condition(metav1.ConditionFalse, infrav1.WorkloadControllersConnectingReason,
+	return r.setCondition(ctx, active.infrastructure, condition(metav1.ConditionFalse, infrav1.WorkloadControllersConnectingReason,
 		"Waiting for the API server of the workload cluster"))
 }
 

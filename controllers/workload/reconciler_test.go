@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
@@ -92,16 +91,6 @@ func TestChangesReachTheirCluster(t *testing.T) {
 	if diff := cmp.Diff(request, w.reconciler.AllClusters(t.Context())); diff != "" || w.changes.Len() != 2 {
 		t.Errorf("%d changes, want that of all too; requests: -want +got:\n%s", w.changes.Len(), diff)
 	}
-}
-
-func TestLoadBalancersAlone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, func(o *builders.Objects) {
-		o.ContainerCluster.Spec.Storage.Type = infrav1.StorageNone
-		o.ContainerCluster.Spec.ServiceLoadBalancer.Type = infrav1.LoadBalancerHAProxy
-	})
-	w.reconcile()
-	w.expect(1, 0)
 }
 
 // TestLimits: the lower one applies.
@@ -202,11 +191,10 @@ func TestFailedRunIsRepeated(t *testing.T) {
 func TestNothingRuns(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*builders.Objects){
-		"no owner ID":        func(o *builders.Objects) { o.ContainerCluster.Spec.OwnerID = "" },
-		"paused":             func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) },
-		"other provider":     func(o *builders.Objects) { o.Cluster.Spec.InfrastructureRef.Kind = "DockerCluster" },
-		"externally managed": annotate(clusterv1.ManagedByAnnotation, "tool"),
-		"moved":              annotate(clusterctlv1.DeleteForMoveAnnotation, ""),
+		"not managed": func(o *builders.Objects) {
+			o.ContainerCluster.Annotations = map[string]string{clusterv1.ManagedByAnnotation: "tool"}
+		},
+		"paused": func(o *builders.Objects) { o.Cluster.Spec.Paused = ptr.To(true) },
 		"Cluster deleted": func(o *builders.Objects) {
 			o.Cluster.DeletionTimestamp, o.Cluster.Finalizers = ptr.To(metav1.Unix(1, 0)), []string{"a/b"}
 		},
@@ -222,18 +210,4 @@ func TestNothingRuns(t *testing.T) {
 			})
 		})
 	}
-	t.Run("not selected", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, nil)
-			w.reconciler.WatchFilterValue = "other"
-			w.reconcile()
-			synctest.Wait()
-			w.expect(0, 0)
-		})
-	})
-}
-
-func annotate(key, value string) func(*builders.Objects) {
-	return func(o *builders.Objects) { o.ContainerCluster.Annotations = map[string]string{key: value} }
 }
