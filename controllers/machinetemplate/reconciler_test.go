@@ -205,6 +205,16 @@ func TestReconcileGone(t *testing.T) {
 	}
 }
 
+// TestReconcileNotSelected: the host is not observed for a template of another manager.
+func TestReconcileNotSelected(t *testing.T) {
+	t.Parallel()
+	eng := simulated.New()
+	eng.Down()
+	api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(template()).Build()
+	r := &Reconciler{Client: api, Host: eng, WatchFilterValue: "other"}
+	must.Get(r.Reconcile(t.Context(), request(template())))(t)
+}
+
 func request(object client.Object) ctrl.Request {
 	return ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)}
 }
