@@ -105,23 +105,23 @@ func referenceTo(object unstructured.Unstructured) reference {
 // related are the objects of a cluster and those without a cluster that they refer
 // to, such as its ClusterClass and the templates of that.
 func related(all []unstructured.Unstructured, cluster string) []unstructured.Unstructured {
-	wanted := map[reference]bool{}
+	included := map[reference]bool{}
 	all = slices.DeleteFunc(all, func(object unstructured.Unstructured) bool {
 		of := clusterOf(object)
 		if of == cluster {
-			wanted[referenceTo(object)] = true
+			included[referenceTo(object)] = true
 		}
 		return of != "" && of != cluster
 	})
-	for before := -1; before != len(wanted); {
-		before = len(wanted)
+	for before := -1; before != len(included); {
+		before = len(included)
 		for _, object := range all {
-			if wanted[referenceTo(object)] {
-				addReferences(object.Object, wanted)
+			if included[referenceTo(object)] {
+				addReferences(object.Object, included)
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(object unstructured.Unstructured) bool { return !wanted[referenceTo(object)] })
+	return slices.DeleteFunc(all, func(object unstructured.Unstructured) bool { return !included[referenceTo(object)] })
 }
 
 // clusterOf an object; empty where clusters share it.
@@ -197,7 +197,7 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, cluster s
 
 const redacted = "[redacted]"
 
-// Redact replaces in a JSON value, such as an object, the given secrets, what looks
+// Redact replaces in a JSON value, such as an object, the secrets, what looks
 // like a secret, and what the names next to it call one. It changes the value in place
 // where that is an object or a list. The text of a document is not redacted as a
 // whole: quotes and line breaks would hide secrets in it.

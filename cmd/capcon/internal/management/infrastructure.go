@@ -121,7 +121,7 @@ func ForgetEngine(ctx context.Context, c client.Client, observed *infrav1.Contai
 }
 
 // keepAnnotation of the namespace default says that the management cluster was
-// asked for by itself, and does not go with its last cluster. It lies where it
+// started by itself, and does not go with its last cluster. It lies where it
 // goes with the management cluster, and is there for all its users.
 const keepAnnotation = "capcon.cluster.x-k8s.io/keep"
 

@@ -43,7 +43,7 @@ const (
 	PowerStarting Power = "starting"
 )
 
-// PowerOf a Cluster, by what was asked for and by the condition in which the provider reports
+// PowerOf a Cluster, by what was requested and by the condition in which the provider reports
 // what came of it. There is no other source: no release has been made whose provider does not
 // report it.
 func PowerOf(cluster *clusterv1.Cluster, infrastructure *infrav1.ContainerCluster) Power {
@@ -56,7 +56,7 @@ func PowerOf(cluster *clusterv1.Cluster, infrastructure *infrav1.ContainerCluste
 		reported = conditions.GetReason(infrastructure, infrav1.StoppedCondition)
 	}
 	switch {
-	// Until a stop begins, the condition is that of before.
+	// Until a stop begins, the condition is stale.
 	case has(infrav1.StoppedAnnotation) && has(infrav1.StoppingSinceAnnotation) && reported == infrav1.StoppedReason:
 		return PowerStopped
 	case has(infrav1.StoppedAnnotation):
@@ -112,7 +112,7 @@ func ReadPower(ctx context.Context, c client.Client, namespace, name string) (Po
 	if stopRequested {
 		expected = infrav1.StopFailedReason
 	}
-	// Another one is of before.
+	// Another one is stale.
 	if found := troublesOf("cluster "+name, []metav1.Condition{*condition}); len(found) > 0 && found[0].Reason == expected {
 		report.Trouble = &found[0]
 	}

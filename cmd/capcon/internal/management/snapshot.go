@@ -36,10 +36,10 @@ type Snapshot struct {
 	Exists bool
 	// Deleting says that it is being deleted.
 	Deleting bool
-	// Power is PowerOn unless the cluster is stopped, or is being stopped or started. What
-	// a stopped cluster says else is of before.
+	// Power is PowerOn unless the cluster is stopped, or is being stopped or started. The
+	// other fields of a stopped cluster are stale.
 	Power Power
-	// Stages in the order they come to pass.
+	// Stages in chronological order.
 	Stages []Stage
 	// Machines, control planes first.
 	Machines []Machine

@@ -41,7 +41,7 @@ const (
 )
 
 // topologyStage: until Cluster API has carried the Cluster's topology into the
-// other objects, these are complete by what was asked for before.
+// other objects, these are complete by the earlier request.
 func topologyStage(o Observed) []Stage {
 	if !o.Cluster.Spec.Topology.IsDefined() {
 		return nil
@@ -84,7 +84,7 @@ func controlPlaneStage(o Observed) Stage {
 	}
 	status := o.ControlPlane.Status
 	counts := replicas{
-		wanted: o.ControlPlane.Spec.Replicas, present: status.Replicas,
+		desired: o.ControlPlane.Spec.Replicas, present: status.Replicas,
 		ready: o.count(util.IsControlPlaneMachine, o.machineComplete), upToDate: status.UpToDateReplicas,
 	}
 	observed := status.ObservedGeneration == o.ControlPlane.Generation
@@ -121,9 +121,9 @@ func (o Observed) count(isOfKind, isReady func(*clusterv1.Machine) bool) *int32 
 // MachineSet has counted before. Without MachineDeployments there is no stage.
 func workersStage(o Observed) []Stage {
 	stage := Stage{Name: workersStageName, Detail: "not created yet"}
-	wanted := len(o.Cluster.Spec.Topology.Workers.MachineDeployments)
+	desired := len(o.Cluster.Spec.Topology.Workers.MachineDeployments)
 	switch {
-	case len(o.Workers) < wanted:
+	case len(o.Workers) < desired:
 		return []Stage{stage}
 	case len(o.Workers) == 0:
 		return nil
@@ -136,7 +136,7 @@ func workersStage(o Observed) []Stage {
 			return machine.Labels[clusterv1.MachineDeploymentNameLabel] == workers.Name
 		}
 		counts := replicas{
-			wanted: workers.Spec.Replicas, present: workers.Status.Replicas,
+			desired: workers.Spec.Replicas, present: workers.Status.Replicas,
 			ready: o.count(belongs, o.machineComplete), upToDate: workers.Status.UpToDateReplicas,
 		}
 		stage.Done = stage.Done && workers.Status.ObservedGeneration == workers.Generation && counts.complete()
@@ -153,12 +153,12 @@ func workersStage(o Observed) []Stage {
 // nodesStage guards against counts that have not caught up with a change: machines on their way
 // out are not counted anywhere else, and those that are not there yet are missing.
 func nodesStage(o Observed, machines []Machine) Stage {
-	wanted := int32(0)
+	desired := int32(0)
 	if o.ControlPlane != nil {
-		wanted += ptr.Deref(o.ControlPlane.Spec.Replicas, 1)
+		desired += ptr.Deref(o.ControlPlane.Spec.Replicas, 1)
 	}
 	for _, workers := range o.Workers {
-		wanted += ptr.Deref(workers.Spec.Replicas, 1)
+		desired += ptr.Deref(workers.Spec.Replicas, 1)
 	}
 	ready := 0
 	for _, machine := range machines {
@@ -166,7 +166,7 @@ func nodesStage(o Observed, machines []Machine) Stage {
 			ready++
 		}
 	}
-	total := max(len(machines), int(wanted))
+	total := max(len(machines), int(desired))
 	return Stage{
 		Name:   nodesStageName,
 		Done:   total > 0 && ready == total,
@@ -177,23 +177,23 @@ func nodesStage(o Observed, machines []Machine) Stage {
 // replicas are the counts of a scalable object. A count that is not
 // reported yet is not complete.
 type replicas struct {
-	wanted, present, ready, upToDate *int32
+	desired, present, ready, upToDate *int32
 }
 
 func (r replicas) complete() bool {
-	wanted := ptr.To(ptr.Deref(r.wanted, 1))
-	return ptr.Equal(r.present, wanted) && ptr.Equal(r.ready, wanted) && ptr.Equal(r.upToDate, wanted)
+	desired := ptr.To(ptr.Deref(r.desired, 1))
+	return ptr.Equal(r.present, desired) && ptr.Equal(r.ready, desired) && ptr.Equal(r.upToDate, desired)
 }
 
 func (r replicas) String() string {
-	wanted, ready := ptr.Deref(r.wanted, 1), ptr.Deref(r.ready, 0)
+	desired, ready := ptr.Deref(r.desired, 1), ptr.Deref(r.ready, 0)
 	// A surge, or machines that are deleted yet, are not counted: "4 of 3" reads like an error.
-	text := fmt.Sprintf("%d of %d available", min(ready, wanted), wanted)
-	if upToDate := ptr.Deref(r.upToDate, 0); ready >= wanted && upToDate < wanted {
+	text := fmt.Sprintf("%d of %d available", min(ready, desired), desired)
+	if upToDate := ptr.Deref(r.upToDate, 0); ready >= desired && upToDate < desired {
 		text += fmt.Sprintf(", %d up to date", upToDate)
 	}
-	if present := ptr.Deref(r.present, 0); present > wanted {
-		text += fmt.Sprintf(", %d to be deleted", present-wanted)
+	if present := ptr.Deref(r.present, 0); present > desired {
+		text += fmt.Sprintf(", %d to be deleted", present-desired)
 	}
 	return text
 }

@@ -108,8 +108,8 @@ func troubles(o Observed) []Trouble {
 	for i := range o.Containers {
 		container := &o.Containers[i]
 		machine := machineOf(o, container)
-		// On its way out a machine may be in any state. Its container's turn
-		// comes last.
+		// A machine that is being deleted may be in any state; its container is
+		// deleted last.
 		leaving := !container.DeletionTimestamp.IsZero() || machine != nil && !machine.DeletionTimestamp.IsZero()
 		if !leaving {
 			found = append(found, troublesOfMachine(o, container, machine)...)

@@ -44,7 +44,7 @@ const (
 const workers = "worker"
 
 func cluster(v Values) (*clusterv1.Cluster, error) {
-	given, err := variables(v)
+	values, err := variables(v)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func cluster(v Values) (*clusterv1.Cluster, error) {
 				Workers: clusterv1.WorkersTopology{MachineDeployments: []clusterv1.MachineDeploymentTopology{
 					{Class: workers, Name: workers, Replicas: ptr.To(v.Workers)},
 				}},
-				Variables: given,
+				Variables: values,
 			},
 		},
 	}

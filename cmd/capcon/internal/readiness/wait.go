@@ -64,7 +64,7 @@ func (w *Wait) Run(ctx context.Context) (management.Snapshot, error) {
 	defer stop()
 	progress := management.WatchReadiness(watching, s.Client, management.Namespace, w.Request.Name)
 	for {
-		began := s.Now()
+		start := s.Now()
 		ready, err := w.look(ctx)
 		switch {
 		case ready:
@@ -74,7 +74,7 @@ func (w *Wait) Run(ctx context.Context) (management.Snapshot, error) {
 		case err != nil:
 			return w.last, err
 		}
-		if err := s.PauseFor(ctx, s.AfterPoll(began), progress); err != nil {
+		if err := s.PauseFor(ctx, s.AfterPoll(start), progress); err != nil {
 			return w.last, w.notReady(ctx)
 		}
 	}
@@ -123,12 +123,12 @@ func (w *Wait) useRegistry(ctx context.Context, infrastructure *infrav1.Containe
 	if w.Registry == nil || infrastructure == nil || !w.Registry.Serves(infrastructure) {
 		return nil
 	}
-	wanted := w.Registry.Mirrored()
-	isWanted := func(registry infrav1.Registry) bool { return equality.Semantic.DeepEqual(wanted, registry) }
-	if slices.ContainsFunc(infrastructure.Spec.Registries, isWanted) {
+	desired := w.Registry.Mirrored()
+	isDesired := func(registry infrav1.Registry) bool { return equality.Semantic.DeepEqual(desired, registry) }
+	if slices.ContainsFunc(infrastructure.Spec.Registries, isDesired) {
 		return nil
 	}
-	return management.SetRegistry(ctx, w.Session.Client, management.Namespace, w.Request.Name, wanted)
+	return management.SetRegistry(ctx, w.Session.Client, management.Namespace, w.Request.Name, desired)
 }
 
 // saveOwner saves whose the containers are, as soon as that is decided.

@@ -68,7 +68,7 @@ func (s *Store) CheckStorage(name string, record state.Cluster) error {
 	return &ElsewhereError{name: name, here: Connected(s.info), engine: record.Engine, path: s.ClusterPath(name)}
 }
 
-// ElsewhereError says that the cluster was created on another engine than the one that is asked, or
+// ElsewhereError says that the cluster was created on another engine than the queried one, or
 // on this one when it had other data.
 type ElsewhereError struct {
 	name, here string

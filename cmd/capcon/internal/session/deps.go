@@ -29,7 +29,7 @@ import (
 
 // Streams are where a command reads and writes.
 type Streams struct {
-	// In is where answers are read from; it is asked only where Interactive says so.
+	// In is where answers are read from; it is used only if Interactive.
 	In       io.Reader
 	Out, Err io.Writer
 }
@@ -54,7 +54,7 @@ type Deps struct {
 	HostNetworks func() []input.UsedRange
 	// Size of the terminal that a stream is; 0 columns = it is none.
 	Size func(stream io.Writer) (columns, rows int)
-	// Interactive reports whether In and Out are a terminal, so that the user can be asked.
+	// Interactive reports whether In and Out are a terminal, so that the user can answer.
 	Interactive func() bool
 	// Clock of the host.
 	Clock

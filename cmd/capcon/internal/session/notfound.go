@@ -48,7 +48,7 @@ func (e *NotFoundError) Error() string {
 // Present are the clusters that there are, for users.
 func (e *NotFoundError) Present() string { return cmp.Or(strings.Join(e.Others, ", "), "no clusters") }
 
-// ManagementCluster that is asked, for users.
+// ManagementCluster that is queried, for users.
 func (m *ManagementPlane) ManagementCluster() string {
 	return fmt.Sprintf("management cluster %s (%s)", plane.DefaultName, m.Connected)
 }
@@ -113,7 +113,7 @@ func (m *ManagementPlane) PlaneSilent(ctx context.Context, plane plane.State, na
 var ErrNoContainers = errors.New("has no containers yet")
 
 // OwnerOf a cluster, from the management plane or, where that does not answer,
-// answers with an error or knows no such cluster, from memory: logs are wanted
+// answers with an error or knows no such cluster, from memory: logs are needed
 // most where something is broken.
 func (m *ManagementPlane) OwnerOf(ctx context.Context, name string) (identity.Owner, error) {
 	plane, err := m.ReachPlane(ctx)

@@ -185,22 +185,22 @@ func (c *computation) refuseWithoutTopology() {
 	}
 }
 
-// count is a number as the user gave it; empty where it was not given.
-func count(given *int) string {
-	if given == nil {
+// count is a number of a flag; empty where it is not set.
+func count(value *int) string {
+	if value == nil {
 		return ""
 	}
-	return strconv.Itoa(*given)
+	return strconv.Itoa(*value)
 }
 
 func (c *computation) version() {
-	wanted := c.request.KubernetesVersion
-	c.problems = append(c.problems, input.CheckUpgrade(c.topology.Version, wanted)...)
-	if wanted == "" || wanted == c.topology.Version {
+	desired := c.request.KubernetesVersion
+	c.problems = append(c.problems, input.CheckUpgrade(c.topology.Version, desired)...)
+	if desired == "" || desired == c.topology.Version {
 		return
 	}
 	const field = "spec.topology.version"
-	c.change(field, "/spec/topology/version", text(c.topology.Version), text(wanted))
+	c.change(field, "/spec/topology/version", text(c.topology.Version), text(desired))
 	c.replaceMachines(field, "")
 }
 
@@ -322,10 +322,10 @@ func (c *computation) nodes() int32 {
 }
 
 // change a field of the Cluster.
-func (c *computation) change(field, path string, old, wanted []byte) {
-	c.plan.Changes = append(c.plan.Changes, Change{Object: "Cluster " + c.Cluster.Name, Field: field, Old: old, New: wanted})
+func (c *computation) change(field, path string, old, desired []byte) {
+	c.plan.Changes = append(c.plan.Changes, Change{Object: "Cluster " + c.Cluster.Name, Field: field, Old: old, New: desired})
 	if path != "" {
-		c.plan.operations = append(c.plan.operations, operation{Op: "add", Path: path, Value: wanted})
+		c.plan.operations = append(c.plan.operations, operation{Op: "add", Path: path, Value: desired})
 	}
 }
 

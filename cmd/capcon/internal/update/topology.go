@@ -123,14 +123,14 @@ type edit struct {
 func (c *computation) variables() {
 	version := cmp.Or(c.request.KubernetesVersion, c.topology.Version)
 	if image := c.chosen.NodeImage; image != "" {
-		given := c.given("--image", c.request.Image)
+		flag := c.imageFlag("--image", c.request.Image)
 		// A version alone needs no variable: the class may know its images.
-		if given.Field != "" || c.takes(objects.NodeImagesVariable, version) {
-			c.edit(given, edit{objects.NodeImagesVariable, version, text(image)})
+		if flag.Field != "" || c.takes(objects.NodeImagesVariable, version) {
+			c.edit(flag, edit{objects.NodeImagesVariable, version, text(image)})
 		}
 	}
 	if image := c.chosen.LoadBalancerImage; image != "" {
-		c.edit(c.given("--load-balancer-image", c.request.LoadBalancerImage), edit{objects.LoadBalancerVariable, "image", text(image)})
+		c.edit(c.imageFlag("--load-balancer-image", c.request.LoadBalancerImage), edit{objects.LoadBalancerVariable, "image", text(image)})
 	}
 	for key, problem := range map[string]input.Problem{
 		"cpu": {Field: "--cpus", Value: c.request.CPUs}, "memory": {Field: "--memory", Value: c.request.Memory},
@@ -156,8 +156,8 @@ func (c *computation) variables() {
 	c.patchVariables()
 }
 
-// given is the flag that names an image: its own, or --registry; empty where it is neither.
-func (c *computation) given(flag, image string) input.Problem {
+// imageFlag is the flag that names an image: its own, or --registry; empty where it is neither.
+func (c *computation) imageFlag(flag, image string) input.Problem {
 	switch {
 	case image != "":
 		return input.Problem{Field: flag, Value: image}
@@ -168,18 +168,18 @@ func (c *computation) given(flag, image string) input.Problem {
 }
 
 // edit a variable, or refuse the flag that the class has no such variable for.
-func (c *computation) edit(flag input.Problem, wanted edit) {
-	present := c.keys(wanted.variable)
+func (c *computation) edit(flag input.Problem, desired edit) {
+	present := c.keys(desired.variable)
 	switch {
-	case !c.takes(wanted.variable, wanted.key):
+	case !c.takes(desired.variable, desired.key):
 		c.refuse(flag.Field, flag.Value,
-			fmt.Sprintf("the ClusterClass %q has no variable %s with the field %q", c.topology.ClassRef.Name, wanted.variable, wanted.key),
+			fmt.Sprintf("the ClusterClass %q has no variable %s with the field %q", c.topology.ClassRef.Name, desired.variable, desired.key),
 			fmt.Sprintf("change the variables that it has with kubectl edit cluster %s%s", c.Cluster.Name, kubectl))
-	case c.variable(wanted.variable) != nil && present == nil:
-		c.refuse(flag.Field, flag.Value, fmt.Sprintf("the variable %s of the Cluster is not an object", wanted.variable),
+	case c.variable(desired.variable) != nil && present == nil:
+		c.refuse(flag.Field, flag.Value, fmt.Sprintf("the variable %s of the Cluster is not an object", desired.variable),
 			fmt.Sprintf("change it with kubectl edit cluster %s%s", c.Cluster.Name, kubectl))
-	case !equal(present[wanted.key], wanted.value):
-		c.edits = append(c.edits, wanted)
+	case !equal(present[desired.key], desired.value):
+		c.edits = append(c.edits, desired)
 	}
 }
 

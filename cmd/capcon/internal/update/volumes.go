@@ -54,7 +54,7 @@ func (p Plan) WithVolumes(volumes []corev1.PersistentVolume, nodes []corev1.Node
 	return p
 }
 
-// lostWith reports whether a volume is lost with Machines, which are given by their Nodes, and
+// lostWith reports whether a volume is lost with Machines, by the names of their Nodes, and
 // names the one that has it, where that is known.
 func lostWith(volume *corev1.PersistentVolume, machines map[string]string, nodes []corev1.Node) (machine string, isLost bool) {
 	required := volume.Spec.NodeAffinity

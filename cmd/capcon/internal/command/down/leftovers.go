@@ -87,7 +87,7 @@ func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *d
 	deleted := management.WatchDeletion(watching, s.Client, management.Namespace, name)
 	var last leftoverState
 	for {
-		began, pause := s.Now(), time.Duration(0)
+		start, pause := s.Now(), time.Duration(0)
 		found, err := leftovers(ctx, s, b, one)
 		switch {
 		case ctx.Err() != nil:
@@ -106,7 +106,7 @@ func waitGone(ctx context.Context, s *session.Session, b *progress.Board, one *d
 				pause = collectionInterval
 			}
 		}
-		if err := s.PauseFor(ctx, cmp.Or(pause, s.AfterPoll(began)), deleted); err != nil {
+		if err := s.PauseFor(ctx, cmp.Or(pause, s.AfterPoll(start)), deleted); err != nil {
 			return notGone(ctx, name, last)
 		}
 	}

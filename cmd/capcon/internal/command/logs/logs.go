@@ -121,7 +121,7 @@ func run(ctx context.Context, s *session.Session, options options) error {
 	return errors.Join(failed...)
 }
 
-// choose the logs that were asked for, machines in their order and load balancers last. That of
+// choose the logs that were requested, machines in their order and load balancers last. That of
 // a Service goes by the Service's namespace and name.
 func choose(options options, containers []engine.Container) ([]part, error) {
 	var nodes, others []part
@@ -157,7 +157,7 @@ func choose(options options, containers []engine.Container) ([]part, error) {
 }
 
 // addSecrets of the machines' bootstrap data, as far as the management plane has it. One that
-// fails is not asked again.
+// fails is not queried again.
 func addSecrets(ctx context.Context, s *session.Session, parts []part) {
 	if s.Client == nil {
 		return

@@ -44,7 +44,7 @@ func printReport(a *session.App, result Report, options options) error {
 	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\tSTATE"}
 	for _, cluster := range result.Clusters {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s", cluster.Name, cluster.KubernetesVersion,
-			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Wanted, cluster.Workers.Ready, cluster.Workers.Wanted, cluster.State))
+			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Desired, cluster.Workers.Ready, cluster.Workers.Desired, cluster.State))
 	}
 	if err := a.Table(lines); err != nil {
 		return err
@@ -58,7 +58,7 @@ func printReport(a *session.App, result Report, options options) error {
 	return nil
 }
 
-// printTree of the one cluster that was asked for.
+// printTree of the one cluster that was requested.
 func printTree(a *session.App, cluster clusterReport, options options) error {
 	if cluster.Tree == nil {
 		return nil

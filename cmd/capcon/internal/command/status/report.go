@@ -80,8 +80,8 @@ type clusterReport struct {
 }
 
 type countReport struct {
-	Wanted int32 `json:"wanted"`
-	Ready  int32 `json:"ready"`
+	Desired int32 `json:"wanted"`
+	Ready   int32 `json:"ready"`
 }
 
 // inspect engine, plane and clusters, as far as they answer. The report is
@@ -189,7 +189,7 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 		result.ControlPlanes = countReport{ptr.Deref(controlPlane.Spec.Replicas, 1), snapshot.ReadyControlPlanes}
 	}
 	for _, workers := range observed.Workers {
-		result.Workers.Wanted += ptr.Deref(workers.Spec.Replicas, 1)
+		result.Workers.Desired += ptr.Deref(workers.Spec.Replicas, 1)
 	}
 	result.Workers.Ready = snapshot.ReadyWorkers
 	if snapshot.PodNetworkPending {

@@ -64,7 +64,7 @@ type options struct {
 func run(ctx context.Context, a *session.App, options options) error {
 	result, err := inspect(ctx, a, options.name)
 	if missing := new(state.NoRootError); errors.As(err, &missing) {
-		return err // nothing was asked
+		return err // nothing was queried
 	}
 	printed := a.Print(options.output, result, func() error { return printReport(a, result, options) })
 	return cmp.Or(printed, err)

@@ -32,8 +32,8 @@ import (
 // volumesTimeout bounds how long status waits for the API server of a cluster.
 const volumesTimeout = 3 * time.Second
 
-// volumeTroubles are the claims whose data was on a Node that was deleted. A cluster that does not answer soon is not asked
-// for them: its conditions say what is wrong with it.
+// volumeTroubles are the claims whose data was on a Node that was deleted. A cluster that does not
+// answer soon is skipped: its conditions say what is wrong with it.
 func volumeTroubles(ctx context.Context, s *session.Session, cluster *clusterv1.Cluster) []management.Trouble {
 	if cluster.Namespace != management.Namespace {
 		return nil

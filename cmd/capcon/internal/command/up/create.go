@@ -32,13 +32,11 @@ import (
 // Images are on the engine afterwards.
 func (r *run) decide(ctx context.Context) (objects.Values, error) {
 	values := requested(r.request)
-	steps := []func(context.Context, *objects.Values) error{
-		r.decideRanges, r.decideImages, r.decideNode,
+	if err := r.decideRanges(ctx, &values); err != nil {
+		return objects.Values{}, err
 	}
-	for _, step := range steps {
-		if err := step(ctx, &values); err != nil {
-			return objects.Values{}, err
-		}
+	if err := r.decideImages(ctx, &values); err != nil {
+		return objects.Values{}, err
 	}
 	return values, nil
 }

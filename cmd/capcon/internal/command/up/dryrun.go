@@ -64,10 +64,7 @@ func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
 	values := requested(r.request)
 	err := r.decideRanges(ctx, &values)
 	if err == nil {
-		values.NodeImage, err = r.nodeImage(ctx, values.KubernetesVersion)
-	}
-	if err == nil {
-		values.LoadBalancerImage, err = r.loadBalancerImage(ctx)
+		err = r.chooseImages(ctx, &values)
 	}
 	if err != nil {
 		return update.Plan{}, err

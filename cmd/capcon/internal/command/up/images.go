@@ -29,28 +29,49 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
-// decideImages chooses the images and fetches those the engine lacks: here
-// the user's credentials are known, in the management plane they are not.
-func (r *run) decideImages(ctx context.Context, values *objects.Values) (err error) {
+// decideImages chooses the images, fetches those the engine lacks, and takes the Pod network from
+// the node image.
+func (r *run) decideImages(ctx context.Context, values *objects.Values) error {
 	r.board.Begin(session.StepImages, "inspecting images")
-	values.NodeImage, err = r.nodeImage(ctx, values.KubernetesVersion)
-	if err != nil {
+	if err := r.chooseImages(ctx, values); err != nil {
 		return err
 	}
-	values.LoadBalancerImage, err = r.loadBalancerImage(ctx)
+	read, err := r.fetchImages(ctx, values.NodeImage, values.LoadBalancerImage, values.KubernetesVersion)
 	if err != nil {
 		return err
-	}
-	for _, image := range []struct {
-		use       images.Use
-		reference string
-	}{{images.Node, values.NodeImage}, {images.LoadBalancer, values.LoadBalancerImage}} {
-		if err := r.session.EnsureImage(ctx, r.board, image.use, image.reference); err != nil {
-			return err
-		}
 	}
 	r.board.Finished(session.StepImages, values.NodeImage+", "+values.LoadBalancerImage)
-	return nil
+	values.CNIManifest, err = podNetwork(r.request.CNI, read, values.PodCIDR)
+	return err
+}
+
+// chooseImages of a new cluster. Nothing is pulled.
+func (r *run) chooseImages(ctx context.Context, values *objects.Values) (err error) {
+	if values.NodeImage, err = r.nodeImage(ctx, values.KubernetesVersion); err == nil {
+		values.LoadBalancerImage, err = r.loadBalancerImage(ctx)
+	}
+	return err
+}
+
+// fetchImages that the engine lacks, and check that the node image has the version of Kubernetes:
+// here the user's credentials are known, in the management plane they are not. Either may be empty.
+func (r *run) fetchImages(ctx context.Context, node, loadBalancer, version string) (read images.NodeImage, err error) {
+	if node != "" {
+		if err := r.session.EnsureImage(ctx, r.board, images.Node, node); err != nil {
+			return read, err
+		}
+	}
+	if loadBalancer != "" {
+		if err := r.session.EnsureImage(ctx, r.board, images.LoadBalancer, loadBalancer); err != nil {
+			return read, err
+		}
+	}
+	if node != "" {
+		if read, err = r.readNodeImage(ctx, node); err == nil {
+			err = checkNodeImage(node, read, version)
+		}
+	}
+	return read, err
 }
 
 func (r *run) nodeImage(ctx context.Context, version string) (string, error) {
@@ -63,19 +84,6 @@ func (r *run) loadBalancerImage(ctx context.Context) (string, error) {
 	return images.Choose(ctx, r.session.Engine, images.Wish{
 		Use: images.LoadBalancer, Named: r.request.LoadBalancerImage, Registry: r.request.Registry,
 	})
-}
-
-// decideNode asks the node image what it is, before anything is made of it.
-func (r *run) decideNode(ctx context.Context, values *objects.Values) error {
-	read, err := r.readNodeImage(ctx, values.NodeImage)
-	if err != nil {
-		return err
-	}
-	if err := checkNodeImage(values.NodeImage, read, values.KubernetesVersion); err != nil {
-		return err
-	}
-	values.CNIManifest, err = podNetwork(r.request.CNI, read, values.PodCIDR)
-	return err
 }
 
 // checkNodeImage refuses an image of another version of Kubernetes.
@@ -106,19 +114,18 @@ func (r *run) readNodeImage(ctx context.Context, name string) (read images.NodeI
 	return read, nil
 }
 
-// podNetwork returns the manifest that was asked for, for the range of Pods; empty with none.
-// Without a wish it is the node image's own, because only that image's Pods find their images
-// in it.
-func podNetwork(wish string, image images.NodeImage, podCIDR string) (string, error) {
+// podNetwork returns the manifest of --cni for the range of Pods; empty with none. The default is
+// the node image's own, because only that image's Pods find their images in it.
+func podNetwork(requested string, image images.NodeImage, podCIDR string) (string, error) {
 	manifest := templates.Flannel
-	switch wish {
+	switch requested {
 	case input.CNINone:
 		return "", nil
 	case input.CNIFlannel:
 	case "", input.CNIAuto:
 		manifest = cmp.Or(image.CNIManifest, manifest)
 	default:
-		text, err := os.ReadFile(wish)
+		text, err := os.ReadFile(requested)
 		if err != nil {
 			return "", fmt.Errorf("read CNI manifest: %w", err)
 		}
@@ -126,7 +133,7 @@ func podNetwork(wish string, image images.NodeImage, podCIDR string) (string, er
 		if err != nil {
 			return "", err
 		}
-		return rendered, input.Refuse(input.CheckManifest(wish, rendered)...)
+		return rendered, input.Refuse(input.CheckManifest(requested, rendered)...)
 	}
 	return images.RenderCNI(manifest, podCIDR)
 }

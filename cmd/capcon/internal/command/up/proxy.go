@@ -73,8 +73,8 @@ func (r *run) withoutProxy(ctx context.Context, values *objects.Values) ([]strin
 		return nil, fmt.Errorf("get addresses without proxy: %w", err)
 	}
 	var direct []string
-	if given := cmp.Or(r.session.Getenv(noProxy), r.session.Getenv(strings.ToLower(noProxy))); given != "" {
-		direct = append(direct, given)
+	if exceptions := cmp.Or(r.session.Getenv(noProxy), r.session.Getenv(strings.ToLower(noProxy))); exceptions != "" {
+		direct = append(direct, exceptions)
 	}
 	direct = append(direct, values.PodCIDR, values.ServiceCIDR)
 	for _, subnet := range found.Subnets {

@@ -38,18 +38,18 @@ func (r *run) checkRequest() error {
 // checkResources compares the limits of each node with what it needs and with what the
 // engine's host has.
 func checkResources(request input.Request, info engine.Info) error {
-	asked := requestedResources(request)
+	requested := requestedResources(request)
 	limits := node.Resources{}
-	if asked.CPU != nil {
-		limits.MilliCPU = max(asked.CPU.MilliValue(), 1)
+	if requested.CPU != nil {
+		limits.MilliCPU = max(requested.CPU.MilliValue(), 1)
 	}
-	if asked.Memory != nil {
-		limits.MemoryBytes = max(asked.Memory.Value(), 1)
+	if requested.Memory != nil {
+		limits.MemoryBytes = max(requested.Memory.Value(), 1)
 	}
-	given := map[string]struct{ flag, value string }{"cpu": {"--cpus", request.CPUs}, "memory": {"--memory", request.Memory}}
+	flags := map[string]struct{ flag, value string }{"cpu": {"--cpus", request.CPUs}, "memory": {"--memory", request.Memory}}
 	var problems []input.Problem
 	for _, refused := range node.CheckResources(limits, node.Host{MilliCPU: int64(info.CPUs) * 1000, MemoryBytes: info.MemoryBytes}) {
-		at := given[refused.Field]
+		at := flags[refused.Field]
 		problems = append(problems, input.Problem{Field: at.flag, Value: at.value, Reason: "it " + refused.Reason, Remedy: refused.Remedy})
 	}
 	return input.Refuse(problems...)
@@ -57,12 +57,12 @@ func checkResources(request input.Request, info engine.Info) error {
 
 // requestedResources of each node. The quantities were checked before.
 func requestedResources(request input.Request) infrav1.MachineResources {
-	var asked infrav1.MachineResources
+	var requested infrav1.MachineResources
 	if quantity, err := resource.ParseQuantity(request.CPUs); err == nil {
-		asked.CPU = &quantity
+		requested.CPU = &quantity
 	}
 	if quantity, err := resource.ParseQuantity(request.Memory); err == nil {
-		asked.Memory = &quantity
+		requested.Memory = &quantity
 	}
-	return asked
+	return requested
 }

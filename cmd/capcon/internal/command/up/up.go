@@ -38,12 +38,12 @@ import (
 type run struct {
 	session *session.Session
 	request input.Request
-	// trace of the command; nil where none was asked for.
+	// trace of the command; nil where none was requested.
 	trace *trace.Recording
 	board *progress.Board
 }
 
-// run makes the cluster so and waits for it.
+// run creates or updates the cluster, and waits for it.
 func (r *run) run(ctx context.Context) error {
 	started := r.session.Now()
 	r.board = r.session.NewBoard("Cluster " + r.request.Name) // It may exist, and be updated or started.
@@ -176,7 +176,7 @@ func (r *run) preparePlane(ctx context.Context) (created bool, err error) {
 }
 
 // removeCreated removes the management plane that this command created, unless it
-// was asked for by itself meanwhile or has a cluster.
+// was started by itself meanwhile or has a cluster.
 func (r *run) removeCreated(ctx context.Context) error {
 	kept, err := management.IsKept(ctx, r.session.Client)
 	if err != nil || kept {

@@ -49,7 +49,8 @@ func (r *run) update(ctx context.Context, present management.Present) error {
 	if err != nil || plan.IsEmpty() {
 		return err
 	}
-	if err := r.fetchImages(ctx, present, chosen); err != nil {
+	version, _ := present.NeedsNodeImage(r.request)
+	if _, err := r.fetchImages(ctx, chosen.NodeImage, chosen.LoadBalancerImage, version); err != nil {
 		return err
 	}
 	r.board.Interrupt(func() {
@@ -130,26 +131,4 @@ func (r *run) plan(ctx context.Context, chosen update.Chosen, present management
 		return plan, err
 	}
 	return r.session.WithVolumes(ctx, plan)
-}
-
-// fetchImages that the plan needs, and check that they are what they have to be.
-func (r *run) fetchImages(ctx context.Context, present management.Present, chosen update.Chosen) error {
-	if image := chosen.LoadBalancerImage; image != "" {
-		if err := r.session.EnsureImage(ctx, r.board, images.LoadBalancer, image); err != nil {
-			return err
-		}
-	}
-	image := chosen.NodeImage
-	if image == "" {
-		return nil
-	}
-	if err := r.session.EnsureImage(ctx, r.board, images.Node, image); err != nil {
-		return err
-	}
-	read, err := r.readNodeImage(ctx, image)
-	if err != nil {
-		return err
-	}
-	version, _ := present.NeedsNodeImage(r.request)
-	return checkNodeImage(image, read, version)
 }
