@@ -17,6 +17,7 @@ limitations under the License.
 package preflight
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +45,14 @@ type Item struct {
 	Message, Remedy string
 }
 
+func failure(name, message, remedy string) Item {
+	return Item{Name: name, Severity: SeverityError, Message: message, Remedy: remedy}
+}
+
+func warning(name, message, remedy string) Item {
+	return Item{Name: name, Severity: SeverityWarning, Message: message, Remedy: remedy}
+}
+
 // Check returns what is missing, errors first, each kind in a fixed order.
 // An empty result means that everything known is well.
 func Check(facts Facts) []Item {
@@ -55,25 +64,14 @@ func Check(facts Facts) []Item {
 	if facts.Host != nil {
 		items = append(items, checkHost(facts, *facts.Host)...)
 	}
-	slices.SortStableFunc(items, func(a, b Item) int { return rank(a.Severity) - rank(b.Severity) })
+	// "error" comes before "warning".
+	slices.SortStableFunc(items, func(a, b Item) int { return cmp.Compare(a.Severity, b.Severity) })
 	return items
-}
-
-func rank(severity Severity) int {
-	if severity == SeverityError {
-		return 0
-	}
-	return 1
 }
 
 // Failed reports whether any item is an error.
 func Failed(items []Item) bool {
-	for _, item := range items {
-		if item.Severity == SeverityError {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(items, func(item Item) bool { return item.Severity == SeverityError })
 }
 
 // Summary is one line for a condition that names each item and its remedy, in

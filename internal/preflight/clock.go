@@ -46,11 +46,9 @@ func checkClock(facts Facts) []Item {
 	if skew < clockWarning {
 		return nil
 	}
-	item := Item{
-		Name: "Clock", Severity: SeverityWarning,
-		Message: fmt.Sprintf("the engine's clock is %s %s the local clock", skew.Round(time.Second), word),
-		Remedy:  "synchronize both clocks (timedatectl set-ntp true), or restart the engine's virtual machine",
-	}
+	item := warning("Clock",
+		fmt.Sprintf("the engine's clock is %s %s the local clock", skew.Round(time.Second), word),
+		"synchronize both clocks (timedatectl set-ntp true), or restart the engine's virtual machine")
 	if skew >= clockError {
 		item.Severity = SeverityError
 		item.Message += "; certificates would be expired or not yet valid"

@@ -19,6 +19,7 @@ package preflight
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,61 +37,45 @@ const (
 )
 
 func engineError(err error) Item {
-	item := Item{Severity: SeverityError, Message: err.Error()}
 	switch {
 	case errors.Is(err, engine.ErrUnauthorized):
-		item.Name = "EnginePermission"
-		item.Remedy = "give the user of this process access to the engine's socket (Docker: the group docker; Pod: runAsUser 0, as in config/docker-socket and config/podman-socket), or run as another user"
+		return failure("EnginePermission", err.Error(), "give the user of this process access to the engine's socket (Docker: the group docker; Pod: runAsUser 0, as in config/docker-socket and config/podman-socket), or run as another user")
 	case errors.Is(err, engine.ErrUnavailable):
-		item.Name = "EngineReachable"
-		item.Remedy = "start the container engine, or select another one (DOCKER_HOST for Docker, CONTAINER_HOST for Podman, or the flag --engine)"
+		return failure("EngineReachable", err.Error(),
+			"start the container engine, or select another one (DOCKER_HOST for Docker, CONTAINER_HOST for Podman, or the flag --engine)")
 	default:
-		item.Name = "EngineAnswer"
-		item.Remedy = "check the log of the engine"
+		return failure("EngineAnswer", err.Error(), "check the log of the engine")
 	}
-	return item
 }
 
 // checkEngine judges what the engine says of itself.
 func checkEngine(facts Facts) []Item {
 	info := facts.Engine
-	var items []Item
-	if item, found := checkVersion(info); found {
-		items = append(items, item)
-	}
-	items = append(items, checkIsolation(facts)...)
-	items = append(items, checkStorageDriver(info)...)
-	items = append(items, checkClock(facts)...)
+	items := slices.Concat(checkVersion(info), checkIsolation(facts), checkStorageDriver(info), checkClock(facts))
 	if info.CPUs > 0 && info.CPUs < minCPUs {
-		items = append(items, Item{
-			Name: "CPUs", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine has %d CPU, a control plane requires %d", info.CPUs, minCPUs),
-			Remedy:  "add CPUs to the engine's host; otherwise, nodes are slow",
-		})
+		items = append(items, warning("CPUs",
+			fmt.Sprintf("the engine has %d CPU, a control plane requires %d", info.CPUs, minCPUs),
+			"add CPUs to the engine's host; otherwise, nodes are slow"))
 	}
 	if need := memoryBase + int64(facts.Nodes)*memoryPerNode; info.MemoryBytes > 0 && info.MemoryBytes < need {
-		items = append(items, Item{
-			Name: "Memory", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine has %s of memory, %s need about %s", size(info.MemoryBytes), some(facts.Nodes), size(need)),
-			Remedy:  "add memory to the engine's host, or use fewer nodes",
-		})
+		items = append(items, warning("Memory",
+			fmt.Sprintf("the engine has %s of memory, %s need about %s", size(info.MemoryBytes), some(facts.Nodes), size(need)),
+			"add memory to the engine's host, or use fewer nodes"))
 	}
 	return items
 }
 
 // checkVersion leaves out what is no release: development builds have the major version 0,
 // or none.
-func checkVersion(info engine.Info) (Item, bool) {
-	found, ok := parseVersion(info.Version)
+func checkVersion(info engine.Info) []Item {
+	current, ok := parseVersion(info.Version)
 	oldest := version{info.Traits.OldestMajor, info.Traits.OldestMinor}
-	if !ok || found[0] == 0 || !found.before(oldest) {
-		return Item{}, false
+	if !ok || current[0] == 0 || !current.before(oldest) {
+		return nil
 	}
-	return Item{
-		Name: "EngineVersion", Severity: SeverityError,
-		Message: fmt.Sprintf("%s %s is not supported, the oldest supported version is %s", info.Traits.Product, info.Version, oldest),
-		Remedy:  fmt.Sprintf("upgrade %s to %s or later", info.Traits.Product, oldest),
-	}, true
+	return []Item{failure("EngineVersion",
+		fmt.Sprintf("%s %s is not supported, the oldest supported version is %s", info.Traits.Product, info.Version, oldest),
+		fmt.Sprintf("upgrade %s to %s or later", info.Traits.Product, oldest))}
 }
 
 // version is major and minor.
@@ -129,11 +114,9 @@ func checkStorageDriver(info engine.Info) []Item {
 	default:
 		return nil
 	}
-	return []Item{{
-		Name: "StorageDriver", Severity: SeverityWarning,
-		Message: fmt.Sprintf("the engine's storage driver %s %s", info.StorageDriver, why),
-		Remedy:  "use overlay2 (Docker: storage-driver in daemon.json) or overlay (Podman: driver in storage.conf); images and containers must be recreated",
-	}}
+	return []Item{warning("StorageDriver",
+		fmt.Sprintf("the engine's storage driver %s %s", info.StorageDriver, why),
+		"use overlay2 (Docker: storage-driver in daemon.json) or overlay (Podman: driver in storage.conf); images and containers must be recreated")}
 }
 
 // size is a number of bytes for users.

@@ -18,6 +18,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -43,20 +44,15 @@ const capabilitySysResource = 24
 // checkHost judges what a probe found.
 func checkHost(facts Facts, host Host) []Item {
 	if host.PrivilegedError != nil {
-		return []Item{{
-			Name: "PrivilegedContainer", Severity: SeverityError,
-			Message: fmt.Sprintf("the engine cannot run privileged containers: %v", host.PrivilegedError),
-			Remedy:  "allow privileged containers on the engine; if the host lacks a capability, configure an OCI runtime that omits it",
-		}}
+		return []Item{failure("PrivilegedContainer",
+			fmt.Sprintf("the engine cannot run privileged containers: %v", host.PrivilegedError),
+			"allow privileged containers on the engine; if the host lacks a capability, configure an OCI runtime that omits it")}
 	}
-	var items []Item
-	items = append(items, checkInotify(facts.Nodes, host)...)
-	items = append(items, checkProcesses(facts, host)...)
-	items = append(items, checkStorage(max(facts.Nodes-facts.Existing, 1), host)...)
-	items = append(items, checkCapabilities(host)...)
-	items = append(items, checkOpenFiles(facts.Engine, host)...)
-	items = append(items, checkKernel(host)...)
-	return items
+	return slices.Concat(
+		checkInotify(facts.Nodes, host), checkProcesses(facts, host),
+		checkStorage(max(facts.Nodes-facts.Existing, 1), host),
+		checkCapabilities(host), checkOpenFiles(facts.Engine, host), checkKernel(host),
+	)
 }
 
 func checkCapabilities(host Host) []Item {
@@ -71,18 +67,14 @@ func checkCapabilities(host Host) []Item {
 		}
 	}
 	if len(missing) > 0 {
-		items = append(items, Item{
-			Name: "Capabilities", Severity: SeverityError,
-			Message: "privileged containers lack " + strings.Join(missing, ", "),
-			Remedy:  "grant them to the engine, which may run in a container or sandbox that drops them",
-		})
+		items = append(items, failure("Capabilities",
+			"privileged containers lack "+strings.Join(missing, ", "),
+			"grant them to the engine, which may run in a container or sandbox that drops them"))
 	}
 	if !canRaiseLimits(host) {
-		items = append(items, Item{
-			Name: "CapabilitySysResource", Severity: SeverityWarning,
-			Message: "privileged containers lack CAP_SYS_RESOURCE; nodes are configured not to protect processes from the OOM killer",
-			Remedy:  "grant it to the engine, which may run in a container or sandbox that drops it, if workloads need it",
-		})
+		items = append(items, warning("CapabilitySysResource",
+			"privileged containers lack CAP_SYS_RESOURCE; nodes are configured not to protect processes from the OOM killer",
+			"grant it to the engine, which may run in a container or sandbox that drops it, if workloads need it"))
 	}
 	return items
 }

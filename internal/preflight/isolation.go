@@ -44,11 +44,9 @@ func neededControllers() []string { return []string{"cpu", "memory", "pids"} }
 func checkIsolation(facts Facts) []Item {
 	items := append(checkCgroups(facts), checkUserNamespace(facts)...)
 	if facts.Engine.SELinux {
-		items = append(items, Item{
-			Name: "SELinux", Severity: SeverityWarning,
-			Message: "SELinux denies containers access to the engine's socket; nodes and the management plane run without SELinux confinement",
-			Remedy:  "set the SELinux type spc_t for a manager Pod that mounts the socket, as config/docker-socket and config/podman-socket do",
-		})
+		items = append(items, warning("SELinux",
+			"SELinux denies containers access to the engine's socket; nodes and the management plane run without SELinux confinement",
+			"set the SELinux type spc_t for a manager Pod that mounts the socket, as config/docker-socket and config/podman-socket do"))
 	}
 	return items
 }
@@ -57,18 +55,14 @@ func checkCgroups(facts Facts) []Item {
 	info := facts.Engine
 	switch {
 	case info.CgroupVersion == "1" && info.Rootless:
-		return []Item{{
-			Name: "CgroupVersion", Severity: SeverityError,
-			Message: "a rootless engine requires cgroup v2 with delegation of the controllers cpu, memory and pids; " +
+		return []Item{failure("CgroupVersion",
+			"a rootless engine requires cgroup v2 with delegation of the controllers cpu, memory and pids; "+
 				"this host has cgroup v1, where only root can limit resources",
-			Remedy: moveToV2 + " and " + delegate + "; or use an engine that runs as root",
-		}}
+			moveToV2+" and "+delegate+"; or use an engine that runs as root")}
 	case info.CgroupVersion == "1" && (facts.KubernetesMinor == 0 || facts.KubernetesMinor >= firstWithoutCgroupV1):
-		return []Item{{
-			Name: "CgroupVersion", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the host uses cgroup v1, which the kubelet rejects by default since v1.%d; the kubelets of nodes are configured to accept it", firstWithoutCgroupV1),
-			Remedy:  moveToV2 + ", because later Kubernetes versions will not support cgroup v1",
-		}}
+		return []Item{warning("CgroupVersion",
+			fmt.Sprintf("the host uses cgroup v1, which the kubelet rejects by default since v1.%d; the kubelets of nodes are configured to accept it", firstWithoutCgroupV1),
+			moveToV2+", because later Kubernetes versions will not support cgroup v1")}
 	}
 	return checkControllers(facts)
 }
@@ -90,44 +84,34 @@ func checkControllers(facts Facts) []Item {
 	case len(missing) == 0:
 		return nil
 	case info.Rootless:
-		return []Item{{
-			Name: "CgroupDelegation", Severity: SeverityError,
-			Message: "a rootless engine requires cgroup v2 with delegation of the controllers cpu, memory and pids; " +
-				"not delegated: " + strings.Join(missing, ", "),
-			Remedy: delegate + "; or use an engine that runs as root",
-		}}
+		return []Item{failure("CgroupDelegation",
+			"a rootless engine requires cgroup v2 with delegation of the controllers cpu, memory and pids; "+
+				"not delegated: "+strings.Join(missing, ", "),
+			delegate+"; or use an engine that runs as root")}
 	}
-	return []Item{{
-		Name: "CgroupControllers", Severity: SeverityError,
-		Message: "cgroup v2 controllers that the kubelet requires are not available in containers: " + strings.Join(missing, ", "),
-		Remedy: "enable them for the engine (cgroup.subtree_control of its parent cgroups); " +
-			"if the kernel disables the memory controller, boot with cgroup_enable=memory",
-	}}
+	return []Item{failure("CgroupControllers",
+		"cgroup v2 controllers that the kubelet requires are not available in containers: "+strings.Join(missing, ", "),
+		"enable them for the engine (cgroup.subtree_control of its parent cgroups); "+
+			"if the kernel disables the memory controller, boot with cgroup_enable=memory")}
 }
 
 func checkUserNamespace(facts Facts) []Item {
 	var items []Item
 	switch {
 	case facts.Engine.Rootless:
-		items = append(items, Item{
-			Name: "UserNamespace", Severity: SeverityWarning,
-			Message: "the engine is rootless: root in containers is not root on the host; nodes are configured for it",
-			Remedy:  "use an engine that runs as root if workloads need more privileges",
-		})
+		items = append(items, warning("UserNamespace",
+			"the engine is rootless: root in containers is not root on the host; nodes are configured for it",
+			"use an engine that runs as root if workloads need more privileges"))
 	case facts.Engine.UserNamespaceRemap:
-		items = append(items, Item{
-			Name: "UserNamespace", Severity: SeverityWarning,
-			Message: "userns-remap of the engine does not apply to nodes and the management plane, which are privileged or use the engine's socket",
-			Remedy:  "do not rely on userns-remap to isolate workloads, or use a rootless engine",
-		})
+		items = append(items, warning("UserNamespace",
+			"userns-remap of the engine does not apply to nodes and the management plane, which are privileged or use the engine's socket",
+			"do not rely on userns-remap to isolate workloads, or use a rootless engine"))
 	}
 	if host := facts.Host; host != nil && host.UserIDs != unknown && host.UserIDs < leastUserIDs {
-		items = append(items, Item{
-			Name: "UserIDs", Severity: SeverityError,
-			Message: fmt.Sprintf("containers have %d user IDs, images need %d", host.UserIDs, leastUserIDs),
-			Remedy: "add subordinate IDs for the engine's user: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, " +
-				"then restart the engine (Podman: podman system migrate)",
-		})
+		items = append(items, failure("UserIDs",
+			fmt.Sprintf("containers have %d user IDs, images need %d", host.UserIDs, leastUserIDs),
+			"add subordinate IDs for the engine's user: sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 USER, "+
+				"then restart the engine (Podman: podman system migrate)"))
 	}
 	return items
 }

@@ -22,19 +22,15 @@ import "fmt"
 func checkKernel(host Host) []Item {
 	var items []Item
 	if host.BridgeNetfilter == 0 {
-		items = append(items, Item{
-			Name: "BridgeNetfilter", Severity: SeverityWarning,
-			Message: "traffic across bridges bypasses iptables (br_netfilter is not loaded or is disabled): " +
+		items = append(items, warning("BridgeNetfilter",
+			"traffic across bridges bypasses iptables (br_netfilter is not loaded or is disabled): "+
 				"with a CNI plugin that uses a bridge, Pods cannot reach Services with endpoints on the same node; the default Pod network uses none",
-			Remedy: "on the engine's host: sudo modprobe br_netfilter && " + setSysctl("net.bridge.bridge-nf-call-iptables", 1),
-		})
+			"on the engine's host: sudo modprobe br_netfilter && "+setSysctl("net.bridge.bridge-nf-call-iptables", 1)))
 	}
 	if host.IPv6 == 0 {
-		items = append(items, Item{
-			Name: "IPv6", Severity: SeverityWarning,
-			Message: "IPv6 is disabled in the host's kernel: IPv6 and dual-stack clusters cannot be created",
-			Remedy:  "boot the engine's host without ipv6.disable=1, or use IPv4",
-		})
+		items = append(items, warning("IPv6",
+			"IPv6 is disabled in the host's kernel: IPv6 and dual-stack clusters cannot be created",
+			"boot the engine's host without ipv6.disable=1, or use IPv4"))
 	}
 	return items
 }

@@ -94,11 +94,9 @@ func checkProcesses(facts Facts, host Host) []Item {
 	}
 	need := int64(facts.Nodes) * processesPerNode
 	if facts.Engine.Rootless && host.Processes != unknown && host.Processes < need {
-		items = append(items, Item{
-			Name: "UserProcesses", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine's user is limited to %d processes, %s need about %d", host.Processes, some(facts.Nodes), need),
-			Remedy:  "raise RLIMIT_NPROC of the engine (LimitNPROC of its systemd unit, nproc in /etc/security/limits.d)",
-		})
+		items = append(items, warning("UserProcesses",
+			fmt.Sprintf("the engine's user is limited to %d processes, %s need about %d", host.Processes, some(facts.Nodes), need),
+			"raise RLIMIT_NPROC of the engine (LimitNPROC of its systemd unit, nproc in /etc/security/limits.d)"))
 	}
 	return items
 }
@@ -112,17 +110,13 @@ func checkStorage(nodes int, host Host) []Item {
 	case free == unknown:
 		return nil
 	case free < need:
-		return []Item{{
-			Name: "Storage", Severity: SeverityError,
-			Message: fmt.Sprintf("the engine's storage has %s free, %s need about %s", size(free), some(nodes), size(need)),
-			Remedy:  remedy,
-		}}
+		return []Item{failure("Storage",
+			fmt.Sprintf("the engine's storage has %s free, %s need about %s", size(free), some(nodes), size(need)),
+			remedy)}
 	case host.StorageFreeInodes != unknown && host.StorageFreeInodes < int64(nodes)*inodesPerNode:
-		return []Item{{
-			Name: "Storage", Severity: SeverityWarning,
-			Message: fmt.Sprintf("the engine's storage has %d inodes free, %s need about %d", host.StorageFreeInodes, some(nodes), nodes*inodesPerNode),
-			Remedy:  remedy,
-		}}
+		return []Item{warning("Storage",
+			fmt.Sprintf("the engine's storage has %d inodes free, %s need about %d", host.StorageFreeInodes, some(nodes), nodes*inodesPerNode),
+			remedy)}
 	}
 	return nil
 }
