@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -68,38 +67,16 @@ func checkEngine(facts Facts) []Item {
 // checkVersion leaves out what is no release: development builds have the major version 0,
 // or none.
 func checkVersion(info engine.Info) []Item {
-	current, ok := parseVersion(info.Version)
-	oldest := version{info.Traits.OldestMajor, info.Traits.OldestMinor}
-	if !ok || current[0] == 0 || !current.before(oldest) {
+	var major, minor int
+	read, _ := fmt.Sscanf(strings.TrimPrefix(info.Version, "v"), "%d.%d", &major, &minor)
+	traits := info.Traits
+	if read < 2 || major == 0 || slices.Compare([]int{major, minor}, []int{traits.OldestMajor, traits.OldestMinor}) >= 0 {
 		return nil
 	}
+	oldest := fmt.Sprintf("%d.%d", traits.OldestMajor, traits.OldestMinor)
 	return []Item{failure("EngineVersion",
-		fmt.Sprintf("%s %s is not supported, the oldest supported version is %s", info.Traits.Product, info.Version, oldest),
-		fmt.Sprintf("upgrade %s to %s or later", info.Traits.Product, oldest))}
-}
-
-// version is major and minor.
-type version [2]int
-
-func (v version) String() string { return fmt.Sprintf("%d.%d", v[0], v[1]) }
-
-func (v version) before(other version) bool {
-	return v[0] < other[0] || v[0] == other[0] && v[1] < other[1]
-}
-
-// parseVersion reads the first two numbers of "4.3.1" or "20.10.24+dfsg1".
-func parseVersion(text string) (version, bool) {
-	major, rest, found := strings.Cut(strings.TrimPrefix(text, "v"), ".")
-	if !found {
-		return version{}, false
-	}
-	minor := rest
-	if end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
-		minor = rest[:end]
-	}
-	first, majorErr := strconv.Atoi(major)
-	second, minorErr := strconv.Atoi(minor)
-	return version{first, second}, majorErr == nil && minorErr == nil
+		fmt.Sprintf("%s %s is not supported, the oldest supported version is %s", traits.Product, info.Version, oldest),
+		fmt.Sprintf("upgrade %s to %s or later", traits.Product, oldest))}
 }
 
 // checkStorageDriver: nodes nest their own snapshots in a volume, which any
