@@ -17,8 +17,6 @@ limitations under the License.
 package v1beta2
 
 import (
-	"cmp"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -28,10 +26,6 @@ const (
 	// ClusterFinalizer keeps a ContainerCluster until its load balancer and
 	// network are gone from the engine.
 	ClusterFinalizer = "containercluster.infrastructure.cluster.x-k8s.io"
-
-	// OwnerIDAnnotation is where the first version of this provider kept
-	// spec.ownerID. It is only read: the controller moves its value to the spec.
-	OwnerIDAnnotation = "container.infrastructure.cluster.x-k8s.io/owner-id"
 
 	// EngineAnnotation on a ContainerCluster is the identity of what the engine stores that
 	// the cluster's containers were created on. The controller writes it. If another engine
@@ -325,12 +319,6 @@ type ContainerCluster struct {
 	// status is the observed state.
 	// +optional
 	Status ContainerClusterStatus `json:"status,omitempty,omitzero"`
-}
-
-// OwnerID is spec.ownerID, or, in an object of the first version of this
-// provider, the annotation that preceded it; empty while there is neither.
-func (c *ContainerCluster) OwnerID() string {
-	return cmp.Or(c.Spec.OwnerID, c.Annotations[OwnerIDAnnotation])
 }
 
 // GetConditions implements conditions.Getter of Cluster API.

@@ -83,9 +83,9 @@ func recordMoves(mgr ctrl.Manager) error {
 		return fmt.Errorf("add the record of moved clusters: %w", err)
 	}
 	return webhooks.Setup(mgr, func(ctx context.Context, cluster *infrav1.ContainerCluster) error {
-		if cluster.OwnerID() == "" {
+		if cluster.Spec.OwnerID == "" {
 			return nil // it has nothing on the engine
 		}
-		return plane.AddMove(ctx, mgr.GetClient(), cluster.OwnerID(), cluster.Namespace+"/"+cluster.Name)
+		return plane.AddMove(ctx, mgr.GetClient(), cluster.Spec.OwnerID, cluster.Namespace+"/"+cluster.Name)
 	})
 }

@@ -268,24 +268,6 @@ func TestVanishedLoadBalancerIsNotPinned(t *testing.T) {
 	}
 }
 
-// TestOwnerIDMigrates: the first version kept the owner ID in an annotation, and
-// the containers of its clusters carry it.
-func TestOwnerIDMigrates(t *testing.T) {
-	t.Parallel()
-	w := world.New(t, builders.New(func(o *builders.Objects) {
-		o.ContainerCluster.Spec.OwnerID = ""
-		o.ContainerCluster.Annotations = map[string]string{infrav1.OwnerIDAnnotation: builders.OwnerID, "other": "kept"}
-	}))
-	w.SettleCluster()
-	object := get(w)
-	if object.Spec.OwnerID != builders.OwnerID {
-		t.Errorf("spec.ownerID is %q, want %q", object.Spec.OwnerID, builders.OwnerID)
-	}
-	if diff := gocmp.Diff(map[string]string{"other": "kept", infrav1.EngineAnnotation: "simulated"}, object.Annotations); diff != "" {
-		t.Errorf("annotations (-want, +got):\n%s", diff)
-	}
-}
-
 // TestEndIsReported: that a load balancer ended is seen of its conditions even
 // where the same reconcile starts it again, or where the engine was quicker.
 func TestEndIsReported(t *testing.T) {

@@ -44,8 +44,7 @@ func (r *Reconciler) ensureIdentity(ctx context.Context, containerCluster *infra
 		return nil
 	}
 	original := containerCluster.DeepCopy()
-	containerCluster.Spec.OwnerID = cmp.Or(containerCluster.OwnerID(), identity.NewOwnerID())
-	delete(containerCluster.Annotations, infrav1.OwnerIDAnnotation)
+	containerCluster.Spec.OwnerID = cmp.Or(containerCluster.Spec.OwnerID, identity.NewOwnerID())
 	if recorded == "" {
 		if err := r.recordEngine(ctx, containerCluster); err != nil {
 			ctrl.LoggerFrom(ctx).Info("Failed to record the engine of the cluster", "reason", err.Error())

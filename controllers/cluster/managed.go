@@ -41,7 +41,7 @@ func Managed(ctx context.Context, c client.Reader, cluster *clusterv1.Cluster, w
 	if err != nil || existing == nil {
 		return nil, EngineRecord{}, err
 	}
-	if !reconcile.Selected(existing, watchFilter) || annotations.IsExternallyManaged(existing) || reconcile.MovedAway(existing) || existing.OwnerID() == "" {
+	if !reconcile.Selected(existing, watchFilter) || annotations.IsExternallyManaged(existing) || reconcile.MovedAway(existing) || existing.Spec.OwnerID == "" {
 		ctrl.LoggerFrom(ctx).V(4).Info("ContainerCluster is not reconciled by this manager")
 		return nil, EngineRecord{}, nil
 	}
@@ -100,7 +100,7 @@ type EngineRecord struct {
 // RecordOf returns the record that a ContainerCluster has. cluster names its Cluster.
 func RecordOf(containerCluster *infrav1.ContainerCluster, cluster string) EngineRecord {
 	return EngineRecord{
-		Owner:   identity.Owner{Namespace: containerCluster.Namespace, Cluster: cluster, ID: containerCluster.OwnerID()},
+		Owner:   identity.Owner{Namespace: containerCluster.Namespace, Cluster: cluster, ID: containerCluster.Spec.OwnerID},
 		Cluster: containerCluster.Name, StorageID: containerCluster.Annotations[infrav1.EngineAnnotation],
 	}
 }

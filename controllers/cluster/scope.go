@@ -79,7 +79,7 @@ func (s *scope) owner() identity.Owner {
 	return identity.Owner{
 		Namespace: s.containerCluster.Namespace,
 		Cluster:   name,
-		ID:        s.containerCluster.OwnerID(),
+		ID:        s.containerCluster.Spec.OwnerID,
 	}
 }
 

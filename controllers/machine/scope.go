@@ -78,7 +78,7 @@ func (s *scope) hasStarted() bool {
 func (s *scope) owner() identity.Owner {
 	owner := identity.Owner{Namespace: s.containerMachine.Namespace, Cluster: s.clusterName}
 	if s.containerCluster != nil {
-		owner.ID = s.containerCluster.OwnerID()
+		owner.ID = s.containerCluster.Spec.OwnerID
 	}
 	return owner
 }

@@ -43,7 +43,7 @@ func remaining(ctx context.Context, management client.Reader) (string, error) {
 	for i := range clusters.Items {
 		cluster := &clusters.Items[i]
 		fmt.Fprintf(&text, "Cluster %s/%s was not deleted, and its containers keep running: capcon gc --owner %s --yes\n",
-			cluster.Namespace, cluster.Name, cluster.OwnerID())
+			cluster.Namespace, cluster.Name, cluster.Spec.OwnerID)
 	}
 	return text.String(), nil
 }

@@ -40,7 +40,7 @@ var _ = ginkgo.Describe("ClusterClass rollout", func() {
 			// What the provider adds itself, as the spec provides for.
 			FilterMetadataBeforeValidation: func(object client.Object) clusterv1.ObjectMeta {
 				annotations := object.GetAnnotations()
-				delete(annotations, infrav1.OwnerIDAnnotation)
+				delete(annotations, infrav1.EngineAnnotation)
 				return clusterv1.ObjectMeta{Labels: object.GetLabels(), Annotations: annotations}
 			},
 		}

@@ -105,7 +105,7 @@ func validateOwnershipUpdate(before, after *infrav1.ContainerCluster) field.Erro
 		return nil
 	}
 	annotations := field.NewPath("metadata", "annotations")
-	errs := validateUnchangedOnceSet(field.NewPath("spec", "ownerID"), before.OwnerID(), after.OwnerID(),
+	errs := validateUnchangedOnceSet(field.NewPath("spec", "ownerID"), before.Spec.OwnerID, after.Spec.OwnerID,
 		"containers of the cluster have it as a label and would be orphaned; restore the value")
 	_, managedBefore := before.Annotations[clusterv1.ManagedByAnnotation]
 	manager, managedAfter := after.Annotations[clusterv1.ManagedByAnnotation]
@@ -114,7 +114,7 @@ func validateOwnershipUpdate(before, after *infrav1.ContainerCluster) field.Erro
 			"must not be removed: this provider would recreate externally managed infrastructure; restore it"))
 	}
 	// Either comes before anything on the engine.
-	taken := controllerutil.ContainsFinalizer(before, infrav1.ClusterFinalizer) || before.OwnerID() != ""
+	taken := controllerutil.ContainsFinalizer(before, infrav1.ClusterFinalizer) || before.Spec.OwnerID != ""
 	if !managedBefore && managedAfter && taken {
 		errs = append(errs, field.Invalid(annotations.Key(clusterv1.ManagedByAnnotation), manager,
 			"must be set on creation: this provider already manages the cluster, whose network, load balancer and finalizer would be orphaned; "+

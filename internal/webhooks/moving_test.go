@@ -53,7 +53,7 @@ func TestMovingIsReportedBeforeTheObjectMayGo(t *testing.T) {
 			t.Parallel()
 			var reported []string
 			k := containerCluster(func(_ context.Context, cluster *infrav1.ContainerCluster) error {
-				reported = append(reported, cluster.OwnerID())
+				reported = append(reported, cluster.Spec.OwnerID)
 				return tc.answer
 			})
 			before := &infrav1.ContainerCluster{Spec: infrav1.ContainerClusterSpec{OwnerID: "abc"}}

@@ -146,7 +146,7 @@ func clusterIsOwned() map[string]Change {
 	const managedBy = "metadata.annotations[" + manager + "]"
 	const tooLate = "must be set on creation: this provider already manages the cluster, whose network, load balancer and finalizer would be orphaned; " +
 		"remove the annotation, or create another cluster with it"
-	const owned, annotation = `spec: {ownerID: abc}`, "container.infrastructure.cluster.x-k8s.io/owner-id"
+	const owned = `spec: {ownerID: abc}`
 	const orphaned = "is immutable once set (abc): containers of the cluster have it as a label and would be orphaned; restore the value"
 	annotated := func(annotations string) string { return `metadata: {annotations: {` + annotations + `}}` }
 	return map[string]Change{
@@ -155,12 +155,8 @@ func clusterIsOwned() map[string]Change {
 			Before: owned, After: `spec: {ownerID: xyz}`, Field: ownerID, Message: orphaned},
 		"OwnerIDRemoved": {Reason: "The controller would generate another.", Kind: cluster,
 			Before: owned, After: `spec: {}`, Field: ownerID, Message: orphaned},
-		"OwnerIDMigrated": {Reason: "The controller moves the ID of the first version's annotation to the spec.", Kind: cluster,
-			Before: annotated(annotation + ": abc"), After: owned},
-		"OwnerIDMigratedWrongly": {Reason: "It is the ID that the containers carry.", Kind: cluster,
-			Before: annotated(annotation + ": abc"), After: `spec: {ownerID: xyz}`, Field: ownerID, Message: orphaned},
 		"Moved": {Reason: "clusterctl takes all annotations away from what it has moved.", Kind: cluster,
-			Before: annotated(annotation + ": abc, " + manager + ": me"), After: annotated(`clusterctl.cluster.x-k8s.io/delete-for-move: ""`)},
+			Before: annotated(manager + ": me"), After: annotated(`clusterctl.cluster.x-k8s.io/delete-for-move: ""`)},
 		"ManagedBy":      {Reason: "Another controller adopts a cluster that was not started.", Kind: cluster, Before: `spec: {}`, After: annotated(manager + `: ""`)},
 		"ManagedByOther": {Reason: "It may name its version.", Kind: cluster, Before: annotated(manager + ": one"), After: annotated(manager + ": two")},
 		"ManagedByLate": {Reason: "No controller would remove what is on the engine.", Kind: cluster,

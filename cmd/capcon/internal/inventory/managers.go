@@ -43,7 +43,7 @@ func (m *Manager) Describe(ctx context.Context, c client.Client) error {
 	for i := range clusters {
 		m.Clusters = append(m.Clusters, Cluster{
 			Owner: identity.Owner{
-				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: clusters[i].OwnerID(),
+				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: clusters[i].Spec.OwnerID,
 			},
 			Network: cmp.Or(clusters[i].Spec.Network.Name, network.DefaultName),
 		})

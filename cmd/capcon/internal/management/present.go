@@ -59,7 +59,7 @@ func Read(ctx context.Context, c client.Client, namespace, name string) (Present
 		p.Provisioned = ptr.Deref(p.Cluster.Status.Initialization.InfrastructureProvisioned, false)
 	}
 	if infrastructure := find[infrav1.ContainerCluster](ctx, r, infrastructureName(p.Cluster, name)); infrastructure != nil {
-		p.OwnerID, p.Network = infrastructure.OwnerID(), infrastructure.Spec.Network.Name
+		p.OwnerID, p.Network = infrastructure.Spec.OwnerID, infrastructure.Spec.Network.Name
 	}
 	if p.Exists && r.err == nil {
 		r.err = errors.Join(p.readClass(ctx, c), p.readMachines(ctx, c), p.readPodNetwork(ctx, c))

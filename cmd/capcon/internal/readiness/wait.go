@@ -133,10 +133,10 @@ func (w *Wait) useRegistry(ctx context.Context, infrastructure *infrav1.Containe
 
 // saveOwner saves whose the containers are, as soon as that is decided.
 func (w *Wait) saveOwner(ctx context.Context, infrastructure *infrav1.ContainerCluster) (bool, error) {
-	if infrastructure == nil || infrastructure.OwnerID() == "" {
+	if infrastructure == nil || infrastructure.Spec.OwnerID == "" {
 		return false, nil
 	}
-	_, err := w.Session.SaveOwner(ctx, w.Request.Name, infrastructure.OwnerID())
+	_, err := w.Session.SaveOwner(ctx, w.Request.Name, infrastructure.Spec.OwnerID)
 	return err == nil, err
 }
 

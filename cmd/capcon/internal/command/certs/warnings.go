@@ -46,7 +46,7 @@ func Troubles(ctx context.Context, s *session.Session, observed management.Obser
 	if certificates.AllLater(expiries, s.Now()) || !initialized || observed.Infrastructure == nil {
 		return warnOf(s, cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
 	}
-	owner := identity.Owner{Namespace: management.Namespace, Cluster: observed.Infrastructure.Name, ID: observed.Infrastructure.OwnerID()}
+	owner := identity.Owner{Namespace: management.Namespace, Cluster: observed.Infrastructure.Name, ID: observed.Infrastructure.Spec.OwnerID}
 	if nodes := certifiedNodesOf(ctx, s, owner); len(firstOf(nodes)) > 0 {
 		expiries = dueOf(s, nodes)
 	}
