@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package adapter holds what the packages of the engines have in common: they read what
-// their engine answers, explain its conflicts and wait for it.
+// their engine answers and references to images, explain its conflicts and wait for it.
 //
 // It is written in the values of package engine and imports no SDK. What an engine has
 // of its own, such as its words, is passed in.

@@ -16,8 +16,8 @@ limitations under the License.
 
 // Package enginetest holds every engine to the contract of package engine.
 //
-// Conformance runs one table of cases against an engine, real or simulated;
-// each case names the sentence it proves. What only a real process can show is
+// Conformance runs groups of cases against an engine, real or simulated; the comment
+// at each case is the sentence it proves. What only a real process can show is
 // left out on an engine whose harness says that it runs none, and what needs a
 // restart of the engine where the harness cannot restart it.
 //
