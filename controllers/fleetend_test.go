@@ -31,7 +31,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
-	"github.com/capi-samples/cluster-api-provider-container/test/invariants"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
@@ -80,7 +79,7 @@ func (f *fleet) checkObjects(t *testing.T, want end) {
 	var machines, claimed []string
 	for _, machine := range f.ContainerMachines() {
 		machines = append(machines, machine.Name)
-		for _, problem := range invariants.Conditions(&machine, []string{infrav1.ContainerReadyCondition, infrav1.BootstrapCompletedCondition}, []string{builders.SecretWord}) {
+		for _, problem := range world.ConditionProblems(&machine, []string{infrav1.ContainerReadyCondition, infrav1.BootstrapCompletedCondition}, []string{builders.SecretWord}) {
 			t.Errorf("ContainerMachine %s: %s", machine.Name, problem)
 		}
 		if state, message := world.State(&machine, infrav1.MachineReadyCondition); state != "True/Ready" {

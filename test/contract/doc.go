@@ -22,4 +22,4 @@ limitations under the License.
 // and had no better place, are in this package too.
 package contract
 
-//go:generate go run ./generate ../../docs/contract.md
+//go:generate go test -vet=off -run ^TestDocument$ . -args -update

@@ -36,7 +36,6 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
-	"github.com/capi-samples/cluster-api-provider-container/test/invariants"
 )
 
 const (
@@ -212,7 +211,7 @@ func check[T checked](w *World, name string, object T, c checks[T]) {
 		// What is not reconciled has no conditions to check.
 		c.summedUp = nil
 	} else {
-		for _, problem := range invariants.Conditions(object, c.summedUp, []string{builders.SecretWord}) {
+		for _, problem := range ConditionProblems(object, c.summedUp, []string{builders.SecretWord}) {
 			w.TB.Errorf("%T %s: %s", object, name, problem)
 		}
 	}

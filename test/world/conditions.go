@@ -14,9 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package invariants checks what must hold of every object, whatever
-// happened to it.
-package invariants
+package world
 
 import (
 	"fmt"
@@ -32,10 +30,10 @@ import (
 // maxMessage is what the API admits in a condition's message.
 const maxMessage = 32768
 
-// Conditions returns what is wrong with the conditions of an object: Ready is
+// ConditionProblems returns what is wrong with the conditions of an object: Ready is
 // True only where each of those it sums up is True; types are unique, reasons
 // and times set, and no message holds one of the secrets.
-func Conditions(object conditions.Getter, summedUp, secrets []string) []string {
+func ConditionProblems(object conditions.Getter, summedUp, secrets []string) []string {
 	var problems []string
 	report := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	seen := map[string]metav1.Condition{}
