@@ -25,7 +25,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func FuzzParse(f *testing.F) {
@@ -71,9 +71,9 @@ func FuzzParseIgnition(f *testing.F) {
 // Limits of the bytes that the manager allocates for one Secret, in all. What is compressed may have all the values and
 // bytes that are allowed.
 var (
-	parseLimit      = budget.Limit{Base: 32 << 20, PerByte: 2 << 10, Most: 192 << 20}
-	compressedLimit = budget.Limit{Base: 192 << 20}
-	useLimit        = budget.Limit{Base: 1 << 30}
+	parseLimit      = must.Limit{Base: 32 << 20, PerByte: 2 << 10, Most: 192 << 20}
+	compressedLimit = must.Limit{Base: 192 << 20}
+	useLimit        = must.Limit{Base: 1 << 30}
 )
 
 // fuzzFormat holds for all data of a format: it is read within its limits, and what is accepted can be adapted, once
@@ -86,13 +86,13 @@ func fuzzFormat(t *testing.T, data []byte, format string) {
 	if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		limit = compressedLimit
 	}
-	budget.Check(t, len(data), limit, func() {
+	must.StayWithin(t, len(data), limit, func() {
 		config, err = Parse(data, format, userdata.Instance{ID: "i", Hostname: "h"})
 	})
 	if err != nil {
 		return
 	}
-	budget.Check(t, len(data), useLimit, func() { use(t, config) })
+	must.StayWithin(t, len(data), useLimit, func() { use(t, config) })
 }
 
 func use(t *testing.T, config userdata.Config) {

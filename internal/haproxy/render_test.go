@@ -29,7 +29,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -252,7 +251,7 @@ func FuzzRender(f *testing.F) {
 			t.Skip()
 		}
 		var text string
-		budget.Check(t, len(name)+len(address), budget.Limit{Base: 1 << 20, PerByte: 64}, func() {
+		must.StayWithin(t, len(name)+len(address), must.Limit{Base: 1 << 20, PerByte: 64}, func() {
 			text, err = Render(Config{Frontends: controlPlane(6443, []Backend{{Name: name, Address: parsed, Port: port, Weight: weight}})})
 		})
 		if err != nil {

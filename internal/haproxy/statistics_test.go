@@ -24,7 +24,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -114,7 +113,7 @@ func TestStatusUp(t *testing.T) {
 func FuzzParseStatistics(f *testing.F) {
 	f.Add([]byte("# pxname,svname,type,status,weight,\ncontrol-plane,a,2,UP,1,\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		budget.Check(t, len(text), budget.Limit{Base: 1 << 20, PerByte: 1 << 10}, func() {
+		must.StayWithin(t, len(text), must.Limit{Base: 1 << 20, PerByte: 1 << 10}, func() {
 			if _, err := ParseStatistics(text); err != nil && !errors.Is(err, ErrStatistics) {
 				t.Errorf("untyped error: %v", err)
 			}

@@ -21,7 +21,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // apiName is what the names of API objects match: DNS subdomains.
@@ -156,7 +156,7 @@ func FuzzNames(f *testing.F) {
 func FuzzLongNames(f *testing.F) {
 	f.Add(strings.Repeat("c", 1<<16), strings.Repeat(".", 300), "container:///"+strings.Repeat("x", 1<<16))
 	f.Fuzz(func(t *testing.T, cluster, machine, providerID string) {
-		budget.Check(t, len(cluster)+len(machine)+len(providerID), budget.Limit{Base: 1 << 20, PerByte: 64}, func() {
+		must.StayWithin(t, len(cluster)+len(machine)+len(providerID), must.Limit{Base: 1 << 20, PerByte: 64}, func() {
 			name := Owner{Namespace: "default", Cluster: cluster, ID: "one"}.NodeContainer(machine)
 			if host := HostName(machine); len(name) > MaxLength || len(host) > MaxLength {
 				t.Errorf("container %q, host %q", name, host)

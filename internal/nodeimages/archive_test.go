@@ -30,7 +30,6 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -130,7 +129,7 @@ func FuzzReadArchive(f *testing.F) {
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		budget.Check(t, len(file), budget.Limit{Base: 1 << 20, PerByte: 1 << 10, Most: 64 * maxManifestBytes}, func() {
+		must.StayWithin(t, len(file), must.Limit{Base: 1 << 20, PerByte: 1 << 10, Most: 64 * maxManifestBytes}, func() {
 			content, err := readArchive(bytes.NewReader(file))
 			if err == nil && len(content.Images) == 0 {
 				t.Error("an archive without images: success, want an error")

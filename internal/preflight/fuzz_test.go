@@ -20,7 +20,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // An image of the user's answers the probe: it may print anything.
@@ -29,7 +29,7 @@ func FuzzParseProbe(f *testing.F) {
 	f.Add(strings.Repeat("== ipv6\n0\n", 1000))
 	f.Add("== ipv6\n" + strings.Repeat("0\n", 10000))
 	f.Fuzz(func(t *testing.T, text string) {
-		budget.Check(t, len(text), budget.Limit{Base: 1 << 20, PerByte: 1 << 7}, func() {
+		must.StayWithin(t, len(text), must.Limit{Base: 1 << 20, PerByte: 1 << 7}, func() {
 			host := parseProbe(text)
 			for _, value := range []int64{host.StorageFreeBytes, host.StorageFreeInodes, host.UserIDs, host.OpenFiles} {
 				if value < unknown {

@@ -22,7 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestText(t *testing.T) {
@@ -94,7 +94,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after, secret string) {
 		var got string
 		log := before + "\n" + secret + "\n" + token + "\n" + after
-		budget.Check(t, len(log)+len(secret), budget.Limit{Base: 1 << 20, PerByte: 256}, func() { got = Text(log, secret) })
+		must.StayWithin(t, len(log)+len(secret), must.Limit{Base: 1 << 20, PerByte: 256}, func() { got = Text(log, secret) })
 		if strings.Contains(got, token) {
 			t.Errorf("the token is left in %q", got)
 		}

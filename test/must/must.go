@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package must ends tests at what they need and do not test.
+// Package must ends tests at what they need and do not test, and limits what a parser
+// allocates. It imports nothing of this repository, so that all tests can use it.
 package must
 
 import "testing"

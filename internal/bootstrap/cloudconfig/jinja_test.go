@@ -25,7 +25,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/reader"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestRender(t *testing.T) {
@@ -119,7 +119,7 @@ func FuzzRender(f *testing.F) {
 	}
 	instance := userdata.Instance{ID: "id-1", Hostname: strings.Repeat("h", 63), Region: strings.Repeat("r", 63), Zone: strings.Repeat("z", 256)}
 	f.Fuzz(func(t *testing.T, text string) {
-		budget.Check(t, len(text), budget.Limit{Base: 4 << 20, PerByte: 256}, func() {
+		must.StayWithin(t, len(text), must.Limit{Base: 4 << 20, PerByte: 256}, func() {
 			got, err := render(text, 1, instance)
 			var invalid *reader.InvalidError
 			switch {

@@ -29,7 +29,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/capi-samples/cluster-api-provider-container/test/budget"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -233,7 +232,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var result Result
 		var err error
-		budget.Check(t, len(data), budget.Limit{Base: 4 << 20, PerByte: 256, Most: 16 << 20}, func() {
+		must.StayWithin(t, len(data), must.Limit{Base: 4 << 20, PerByte: 256, Most: 16 << 20}, func() {
 			result, err = Read(bytes.NewReader(data))
 		})
 		if err != nil && result.State != NotStarted {

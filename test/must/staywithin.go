@@ -14,10 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package budget holds a parser to its limits in memory and time: what a call
-// allocates must be in proportion to its input and have an upper bound, and it
-// must end. It is for tests only.
-package budget
+package must
 
 import (
 	"fmt"
@@ -51,13 +48,13 @@ func (l Limit) bytes(input int) uint64 {
 	return allowed
 }
 
-// Check runs call, whose input has the given length, and fails the test where
+// StayWithin runs call, whose input has the given length, and fails the test where
 // it allocates more than the limit. A call that does not end in a minute
 // panics, so that the stacks show where it is and go test keeps the input.
 //
 // The whole process is measured: nothing else may run in it. Targets of go test
 // -fuzz and tests that are not parallel do not.
-func Check(tb testing.TB, input int, limit Limit, call func()) {
+func StayWithin(tb testing.TB, input int, limit Limit, call func()) {
 	tb.Helper()
 	timer := time.AfterFunc(hang, func() { panic(fmt.Sprintf("the call did not end within %s", hang)) })
 	defer timer.Stop()
