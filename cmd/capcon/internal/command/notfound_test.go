@@ -34,18 +34,18 @@ func TestNameOfNoCluster(t *testing.T) {
 	const where = "management cluster capcon-plane (simulated 1.0.0 at simulated://)"
 	for name, tc := range map[string]struct {
 		args  []string
-		code  int
+		fails bool
 		words []string
 		// lost is what is said without a management plane.
 		lost []string
 	}{
-		"Kubeconfig":    {[]string{"kubeconfig", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
-		"Status":        {[]string{"status", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
-		"Logs":          {[]string{"logs", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
-		"SupportBundle": {[]string{"support-bundle", "dmeo"}, 1, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
-		"List":          {[]string{"list", "dmeo"}, 1, []string{`cluster "dmeo" not found in any available management cluster`, "lost", "capcon up dmeo"}, []string{`cluster "dmeo" not found in any available management cluster`, "lost"}},
-		"Down":          {[]string{"down", "dmeo", "--keep-plane"}, 0, []string{"cluster dmeo: not found in " + where, "demo, team-a/other"}, []string{"cluster dmeo: not found: there is neither a management cluster"}},
-		"Forget":        {[]string{"forget", "dmeo"}, 0, []string{"No record of cluster dmeo on simulated 1.0.0", "demo, lost"}, []string{"No record of cluster dmeo on simulated 1.0.0", "demo, lost"}},
+		"Kubeconfig":    {[]string{"kubeconfig", "dmeo"}, true, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
+		"Status":        {[]string{"status", "dmeo"}, true, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
+		"Logs":          {[]string{"logs", "dmeo"}, true, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
+		"SupportBundle": {[]string{"support-bundle", "dmeo"}, true, []string{`cluster "dmeo" not found in ` + where, "demo, team-a/other", "capcon up dmeo"}, []string{`cluster "dmeo" not found: no management cluster found`, "lost"}},
+		"List":          {[]string{"list", "dmeo"}, true, []string{`cluster "dmeo" not found in any available management cluster`, "lost", "capcon up dmeo"}, []string{`cluster "dmeo" not found in any available management cluster`, "lost"}},
+		"Down":          {[]string{"down", "dmeo", "--keep-plane"}, false, []string{"cluster dmeo: not found in " + where, "demo, team-a/other"}, []string{"cluster dmeo: not found: there is neither a management cluster"}},
+		"Forget":        {[]string{"forget", "dmeo"}, false, []string{"No record of cluster dmeo on simulated 1.0.0", "demo, lost"}, []string{"No record of cluster dmeo on simulated 1.0.0", "demo, lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,17 +53,13 @@ func TestNameOfNoCluster(t *testing.T) {
 			for namespace, name := range map[string]string{"default": "demo", "team-a": "other"} {
 				w.Create(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}})
 			}
-			code, out, errs := w.Run(tc.args...)
-			if code != tc.code {
-				t.Errorf("Want exit code %d, got %d", tc.code, code)
+			end := w.MustRun
+			if tc.fails {
+				end = w.MustFail
 			}
-			commandtest.Contains(t, out+errs, tc.words...)
+			commandtest.Contains(t, end(tc.args...), tc.words...)
 			w.Plane.Current = plane.State{}
-			code, out, errs = w.Run(tc.args...)
-			if code != tc.code {
-				t.Errorf("Want exit code %d without a management plane, got %d", tc.code, code)
-			}
-			commandtest.Contains(t, out+errs, tc.lost...)
+			commandtest.Contains(t, end(tc.args...), tc.lost...)
 		})
 	}
 }

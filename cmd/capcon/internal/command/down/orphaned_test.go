@@ -34,13 +34,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// restore what "clusterctl move" brings back.
-func restore(w *commandtest.World, ownerID string) {
-	w.T.Helper()
-	w.Create(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", Finalizers: []string{clusterv1.ClusterFinalizer}}},
-		commandtest.ContainerCluster("demo", ownerID))
-}
-
 func TestMovedClusterIsKept(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string][]string{
@@ -77,7 +70,8 @@ func TestClusterThatWasMovedBackIsDeleted(t *testing.T) {
 	must.Succeed(t, plane.AddMove(t.Context(), w.Client, "owner", "default/demo"))
 	w.Lose()
 	w.Run("gc")
-	restore(w, "owner")
+	w.Create(&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo", Finalizers: []string{clusterv1.ClusterFinalizer}}},
+		commandtest.ContainerCluster("demo", "owner"))
 	w.Run("gc")
 	if w.Record().Moved {
 		t.Errorf("The record says that it is moved: %+v", w.Record())
@@ -130,17 +124,4 @@ func TestClusterOfALostEngineIsDeleted(t *testing.T) {
 	}
 	w.MustFail("down", "demo", "--timeout", "100ms")
 	w.MustRun("down", "demo", "--force", "--timeout", "1m")
-}
-
-// The record leads to the containers of the lost cluster, of which there is no other trace.
-func TestRecordOfALostClusterIsNotOverwritten(t *testing.T) {
-	t.Parallel()
-	w := commandtest.Created(t)
-	w.Lose()
-	restore(w, "second") // one of the same name, that was created with kubectl
-	w.Controllers = w.VanishObjects
-	commandtest.Contains(t, w.MustRun("down", "demo", "--keep-plane"), "earlier cluster of that name", "gc --owner owner --yes")
-	if w.Record().OwnerID != "owner" || !slices.Contains(w.Containers(), "demo-a-1234") {
-		t.Errorf("record %+v, containers %v", w.Record(), w.Containers())
-	}
 }

@@ -1,0 +1,28 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package output
+
+import "testing"
+
+func TestShellQuote(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{"/a/b-c.d": "/a/b-c.d", "": "''", "a b": "'a b'", "$x": "'$x'", "it's": `'it'\''s'`} {
+		if got := ShellQuote(word); got != want {
+			t.Errorf("ShellQuote(%q): got %s, want %s", word, got, want)
+		}
+	}
+}
