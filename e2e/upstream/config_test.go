@@ -19,6 +19,7 @@ package upstream
 import (
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,4 +112,14 @@ func TestConfigHasClusterAPIOfTheModule(t *testing.T) {
 			t.Errorf("%s %s is %s, want %s", provider.Type, provider.Name, newest, version)
 		}
 	}
+}
+
+// moduleDirectory is where Go's module cache has the sources of a module.
+func moduleDirectory(t *testing.T, module string) string {
+	t.Helper()
+	directory, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		t.Fatalf("find %s: %v", module, err)
+	}
+	return strings.TrimSpace(string(directory))
 }

@@ -67,7 +67,6 @@ func quickStart(flavor *string, validate validation) upstream.QuickStartSpecInpu
 
 // validate makes every check that upstream makes in its own quick start, with the
 // assertions for this provider's kinds in place of those for the Dev kinds.
-// TestValidationsAreUpstreams compares them.
 func validate(topologyManaged bool) validation {
 	core := map[bool]map[string]func(types.NamespacedName) []string{
 		false: framework.CoreFinalizersAssertionWithLegacyClusters,
