@@ -35,7 +35,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
-	"github.com/capi-samples/cluster-api-provider-container/test/leaks"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/permissions"
 )
@@ -45,7 +44,7 @@ import (
 // labels and annotations, environments and arguments.
 func nothingLeaks(t *testing.T, eng engine.Engine, program *capcontest.Program, containers map[string]permissions.Container) {
 	config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.Kubeconfig("--management")))(t)
-	secrets := leaks.New()
+	secrets := newSecretScanner()
 	secrets.Add("the token of the management plane", []byte(config.BearerToken))
 	addSecrets(t, secrets, kubernetes.NewForConfigOrDie(config), func(_ corev1.Secret, key string) bool { return key != "format" })
 	// Of a workload cluster, the tokens that Nodes join with.
@@ -83,8 +82,8 @@ func nothingLeaks(t *testing.T, eng engine.Engine, program *capcontest.Program, 
 	t.Logf("looked for %d values in %d texts of %d bytes", secrets.Len(), len(texts), size)
 }
 
-// addSecrets adds the data of a cluster's Secrets that is wanted.
-func addSecrets(t *testing.T, scanner *leaks.Scanner, api kubernetes.Interface, wanted func(secret corev1.Secret, key string) bool) {
+// addSecrets adds the selected data of a cluster's Secrets.
+func addSecrets(t *testing.T, scanner *secretScanner, api kubernetes.Interface, selected func(secret corev1.Secret, key string) bool) {
 	t.Helper()
 	secrets := must.Get(api.CoreV1().Secrets(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{}))(t)
 	if len(secrets.Items) == 0 {
@@ -92,7 +91,7 @@ func addSecrets(t *testing.T, scanner *leaks.Scanner, api kubernetes.Interface, 
 	}
 	for _, secret := range secrets.Items {
 		for key, content := range secret.Data {
-			if wanted(secret, key) {
+			if selected(secret, key) {
 				scanner.Add("Secret "+secret.Namespace+"/"+secret.Name+", "+key, content)
 			}
 		}

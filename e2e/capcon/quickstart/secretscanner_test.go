@@ -14,9 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package leaks finds the values of Secrets in texts that others may read, such
-// as logs. It never prints a value, only whose it is.
-package leaks
+package quickstart_test
 
 import (
 	"bytes"
@@ -32,8 +30,9 @@ import (
 // shortest value that is looked for: shorter ones are words.
 const shortest = 8
 
-// Scanner knows the values.
-type Scanner struct {
+// secretScanner finds the values of Secrets in texts that others may read, such as logs. It
+// never prints a value, only whose it is.
+type secretScanner struct {
 	// byStart are values by their first bytes, so that a text is read once.
 	byStart map[uint64][]value
 	// public are parts of values that are not secret.
@@ -45,8 +44,10 @@ type value struct {
 	bytes []byte
 }
 
-// New returns a scanner of no values.
-func New() *Scanner { return &Scanner{byStart: map[uint64][]value{}, public: map[string]bool{}} }
+// newSecretScanner of no values.
+func newSecretScanner() *secretScanner {
+	return &secretScanner{byStart: map[uint64][]value{}, public: map[string]bool{}}
+}
 
 var (
 	// blobs are lines of keys, keys in one line, and tokens.
@@ -60,7 +61,7 @@ var (
 // Add a value that is secret: as a whole, in base64, and each part of it that
 // is a key or a token. owner names it in reports. Certificates and public keys
 // in it are not secret.
-func (s *Scanner) Add(owner string, content []byte) {
+func (s *secretScanner) Add(owner string, content []byte) {
 	if s.learnPublic(content) {
 		return
 	}
@@ -81,7 +82,7 @@ func (s *Scanner) Add(owner string, content []byte) {
 
 // learnPublic records the lines of certificates and public keys, and reports
 // whether there is nothing else.
-func (s *Scanner) learnPublic(content []byte) bool {
+func (s *secretScanner) learnPublic(content []byte) bool {
 	// Within YAML they are indented.
 	lines := strings.Split(string(content), "\n")
 	for i := range lines {
@@ -105,7 +106,7 @@ func (s *Scanner) learnPublic(content []byte) bool {
 	}
 }
 
-func (s *Scanner) add(owner string, content []byte) {
+func (s *secretScanner) add(owner string, content []byte) {
 	if len(content) < shortest {
 		return
 	}
@@ -114,7 +115,7 @@ func (s *Scanner) add(owner string, content []byte) {
 }
 
 // Len is how many values are looked for.
-func (s *Scanner) Len() int {
+func (s *secretScanner) Len() int {
 	n := 0
 	for _, values := range s.byStart {
 		n += len(values)
@@ -123,7 +124,7 @@ func (s *Scanner) Len() int {
 }
 
 // Find returns which values are in a text, each once, with the line.
-func (s *Scanner) Find(text []byte) []string {
+func (s *secretScanner) Find(text []byte) []string {
 	var found []string
 	for i := 0; i+shortest <= len(text); i++ {
 		for _, v := range s.byStart[binary.LittleEndian.Uint64(text[i:])] {
