@@ -101,26 +101,22 @@ func (s *Store) CheckPassedOver() error {
 		for _, name := range names {
 			record, _, err := directory.Load(name)
 			if err == nil && slices.Contains(s.info.PassedOver, record.Engine.Endpoint) {
-				return &PassedOverError{cluster: name, engine: record.Engine, chosen: s.thisEngine()}
+				return s.passedOver(name, record.Engine)
 			}
 		}
 	}
 	return nil
 }
 
-// PassedOverError says that the engine of a recorded cluster does not respond, and another one does.
-type PassedOverError struct {
-	cluster        string
-	engine, chosen state.Engine
-}
-
-// Error implements error.
-func (e *PassedOverError) Error() string {
-	remedy := "--engine " + e.chosen.Name
-	if e.chosen.Name == e.engine.Name {
-		remedy = hostVariables[e.chosen.Name] + "=" + e.chosen.Endpoint
+// passedOver is the error of an engine with a recorded cluster that does not respond, where another
+// one does.
+func (s *Store) passedOver(cluster string, silent state.Engine) error {
+	chosen := s.thisEngine()
+	remedy := "--engine " + chosen.Name
+	if chosen.Name == silent.Name {
+		remedy = hostVariables[chosen.Name] + "=" + chosen.Endpoint
 	}
-	return fmt.Sprintf("%s, which has cluster %q, does not respond; start it, or use %s instead: %s", e.engine, e.cluster, e.chosen, remedy)
+	return fmt.Errorf("%s, which has cluster %q, does not respond; start it, or use %s instead: %s", silent, cluster, chosen, remedy)
 }
 
 // hostVariables select an endpoint, by the name of its engine.

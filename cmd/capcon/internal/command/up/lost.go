@@ -42,31 +42,16 @@ func (r *run) checkForgotten(ctx context.Context, name string, present managemen
 	if err != nil {
 		return err
 	}
-	return &forgottenError{name: name, program: r.session.Program, ownerID: record.OwnerID, reason: reason, containers: len(containers)}
-}
-
-// forgottenError: containers of an earlier cluster of that name have no objects.
-type forgottenError struct {
-	name, program, ownerID string
-	// reason not to delete the containers; empty = none.
-	reason     string
-	containers int
-}
-
-// Error implements error.
-func (e *forgottenError) Error() string {
-	down := fmt.Sprintf("%s down %s", e.program, e.name)
-	reason := ""
-	if e.reason != "" {
-		down += " --force"
-		reason = "; " + e.reason
+	down, because := fmt.Sprintf("%s down %s", r.session.Program, name), ""
+	if reason != "" {
+		down, because = down+" --force", "; "+reason
 	}
-	return fmt.Sprintf("cluster %q has %s (owner ID %s), but no objects in the management plane%s\n"+
-		"  to delete the containers: %s\n"+
+	return fmt.Errorf("cluster %[1]q has %[2]s (owner ID %[3]s), but no objects in the management plane%[4]s\n"+
+		"  to delete the containers: %[5]s\n"+
 		"  to keep the cluster, restore its objects from a backup (docs/how-to/restore.md):\n"+
-		"    %s plane up\n"+
-		"    %s kubeconfig --management > management.kubeconfig\n"+
+		"    %[6]s plane up\n"+
+		"    %[6]s kubeconfig --management > management.kubeconfig\n"+
 		"    clusterctl move --to-kubeconfig management.kubeconfig --from-directory BACKUP\n"+
-		"  if another management cluster has it, and a new cluster of that name is wanted here: %s forget %s",
-		e.name, output.Plural(e.containers, "container"), e.ownerID, reason, down, e.program, e.program, e.program, e.name)
+		"  if another management cluster has it, and a new cluster of that name is wanted here: %[6]s forget %[1]s",
+		name, output.Plural(len(containers), "container"), record.OwnerID, because, down, r.session.Program)
 }

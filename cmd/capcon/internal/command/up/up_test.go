@@ -17,6 +17,8 @@ limitations under the License.
 package up_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,11 +26,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -194,4 +198,65 @@ func TestUpInterruptedSaysHowToResume(t *testing.T) {
 		t.Errorf("Want exit code %d, got %d", 130, code)
 	}
 	commandtest.Contains(t, errs, "Interrupted", "capcon up demo", "capcon down demo")
+}
+
+// A creation that ends between the objects is continued by the next up.
+func TestUpContinuesAnInterruptedCreation(t *testing.T) {
+	t.Parallel()
+	for failing := range 12 {
+		w := commandtest.New(t)
+		w.Controllers = w.Become
+		calls, broken := 0, errors.New("killed")
+		stop := func() error {
+			calls++
+			if calls > failing {
+				return broken
+			}
+			return nil
+		}
+		inner := w.Client
+		w.Client = interceptor.NewClient(inner, interceptor.Funcs{
+			Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
+				return errors.Join(stop(), until(failing, calls, func() error { return c.Create(ctx, o, options...) }))
+			},
+			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
+				return errors.Join(stop(), until(failing, calls, func() error { return c.Patch(ctx, o, patch, options...) }))
+			},
+		})
+		w.Plane.Clusters = func() []string { return []string{"default/kept"} } // it was killed: nothing is cleaned up
+		w.RunUntilItWaits("up", "demo")
+		w.Client = inner
+		w.MustRun("up", "demo")
+		present := must.Get(management.Read(t.Context(), w.Client, "default", "demo"))(t)
+		if len(present.Unowned) > 0 || present.PodNetwork == "" {
+			t.Errorf("after %d calls, %v has no owner", failing, present.Unowned)
+		}
+	}
+}
+
+// until makes a call unless those before it have been as many as the last one's number.
+func until(last, number int, call func() error) error {
+	if number > last {
+		return nil
+	}
+	return call()
+}
+
+func TestUpEndsWhenItsClusterIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := commandtest.New(t)
+	polls := 0
+	w.Controllers = func() {
+		if polls++; polls > 1 {
+			cluster := w.Cluster()
+			cluster.Finalizers = nil
+			must.Succeed(t, w.Client.Update(t.Context(), cluster))
+			must.Succeed(t, w.Client.Delete(t.Context(), cluster))
+		}
+	}
+	code, _, errs := w.Run("up", "demo")
+	if code != 1 || polls > 2 {
+		t.Errorf("up ended with %d after %d polls", code, polls)
+	}
+	commandtest.Contains(t, errs, `cluster "demo" was deleted meanwhile`)
 }

@@ -17,9 +17,11 @@ limitations under the License.
 package up
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -131,4 +133,31 @@ func (r *run) plan(ctx context.Context, chosen update.Chosen, present management
 		return plan, err
 	}
 	return r.session.WithVolumes(ctx, plan)
+}
+
+// consent asks the user where something is deleted or lost.
+func (r *run) consent(ctx context.Context, plan update.Plan) error {
+	switch {
+	case !plan.NeedsConsent, r.request.Yes:
+		return nil
+	case !r.session.Interactive():
+		return fmt.Errorf("%w; to agree, run the command again with --yes", ErrNoConsent)
+	}
+	_, _ = fmt.Fprint(r.session.Out, "Continue? [y/N] ")
+	answers := make(chan string, 1)
+	go func() {
+		// What ends the input is no consent. The process ends before the read if it is
+		// interrupted.
+		line, _ := bufio.NewReader(r.session.In).ReadString('\n')
+		answers <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", errUnanswered, ctx.Err())
+	case answer := <-answers:
+		if answer == "y" || answer == "yes" {
+			return nil
+		}
+	}
+	return ErrNoConsent
 }

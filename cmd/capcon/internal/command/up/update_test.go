@@ -19,7 +19,6 @@ package up_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
@@ -35,7 +34,6 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
-	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -330,65 +328,4 @@ func TestUpDryRun(t *testing.T) {
 			t.Errorf("up ended with %d: %s", code, errs)
 		}
 	})
-}
-
-// A creation that ends between the objects is continued by the next up.
-func TestUpContinuesAnInterruptedCreation(t *testing.T) {
-	t.Parallel()
-	for failing := range 12 {
-		w := commandtest.New(t)
-		w.Controllers = w.Become
-		calls, broken := 0, errors.New("killed")
-		stop := func() error {
-			calls++
-			if calls > failing {
-				return broken
-			}
-			return nil
-		}
-		inner := w.Client
-		w.Client = interceptor.NewClient(inner, interceptor.Funcs{
-			Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
-				return errors.Join(stop(), until(failing, calls, func() error { return c.Create(ctx, o, options...) }))
-			},
-			Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
-				return errors.Join(stop(), until(failing, calls, func() error { return c.Patch(ctx, o, patch, options...) }))
-			},
-		})
-		w.Plane.Clusters = func() []string { return []string{"default/kept"} } // it was killed: nothing is cleaned up
-		w.RunUntilItWaits("up", "demo")
-		w.Client = inner
-		w.MustRun("up", "demo")
-		present := must.Get(management.Read(t.Context(), w.Client, "default", "demo"))(t)
-		if len(present.Unowned) > 0 || present.PodNetwork == "" {
-			t.Errorf("after %d calls, %v has no owner", failing, present.Unowned)
-		}
-	}
-}
-
-// until makes a call unless those before it have been as many as the last one's number.
-func until(last, number int, call func() error) error {
-	if number > last {
-		return nil
-	}
-	return call()
-}
-
-func TestUpEndsWhenItsClusterIsDeleted(t *testing.T) {
-	t.Parallel()
-	w := commandtest.New(t)
-	polls := 0
-	w.Controllers = func() {
-		if polls++; polls > 1 {
-			cluster := w.Cluster()
-			cluster.Finalizers = nil
-			must.Succeed(t, w.Client.Update(t.Context(), cluster))
-			must.Succeed(t, w.Client.Delete(t.Context(), cluster))
-		}
-	}
-	code, _, errs := w.Run("up", "demo")
-	if code != 1 || polls > 2 {
-		t.Errorf("up ended with %d after %d polls", code, polls)
-	}
-	commandtest.Contains(t, errs, `cluster "demo" was deleted meanwhile`)
 }
