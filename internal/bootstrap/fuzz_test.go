@@ -29,19 +29,7 @@ import (
 )
 
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/archive/*.yaml", "userdata/testdata/*.yaml"} {
-		sources, err := filepath.Glob(pattern)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for _, source := range sources {
-			data, err := os.ReadFile(source)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(data)
-		}
-	}
+	addSources(f, "testdata/archive/*.yaml", "userdata/testdata/*.yaml")
 	f.Add([]byte("## template: jinja\n#cloud-config\nruncmd: ['{{ v1.region.split(\"-\")[0] }}{% raw %}{{ x }}{%- endraw -%}{# #}']\n"))
 	f.Add([]byte("#cloud-config\nusers: [&a {name: b, <<: *a}]\nwrite_files: [{path: /x, <<: {content: y}}]\n"))
 	for _, attack := range attacks(f) {
@@ -50,18 +38,17 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { fuzzFormat(t, data, userdata.FormatCloudConfig) })
 }
 
-func FuzzParseIgnition(f *testing.F) {
-	sources, err := filepath.Glob("testdata/archive/*.json")
-	if err != nil || len(sources) == 0 {
-		f.Fatalf("no sources: %v", err)
-	}
-	for _, source := range sources {
-		data, err := os.ReadFile(source)
-		if err != nil {
-			f.Fatal(err)
+func addSources(f *testing.F, patterns ...string) {
+	f.Helper()
+	for _, pattern := range patterns {
+		for _, source := range must.Get(filepath.Glob(pattern))(f) {
+			f.Add(must.Get(os.ReadFile(source))(f))
 		}
-		f.Add(data)
 	}
+}
+
+func FuzzParseIgnition(f *testing.F) {
+	addSources(f, "testdata/archive/*.json")
 	f.Add([]byte(`{"ignition": {"version": "2.3.0"}, "passwd": {"users": [{"name": "a", "uid": 1}], "groups": [{"name": "g"}]},
 		"systemd": {"units": [{"name": "a.service", "enabled": true}]}}`))
 	f.Add(compressed(f, "["+strings.Repeat("1,", 1<<21)+"1]"))

@@ -37,22 +37,10 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 )
 
-// FormatError says that the data's format is not one this package reads.
-type FormatError struct {
-	// Format is the format of the Secret, never the data.
-	Format string
-}
-
-// Error names the formats that are supported.
-func (e *FormatError) Error() string {
-	return fmt.Sprintf("bootstrap data format %.40q is not supported; use %s or %s",
-		e.Format, userdata.FormatCloudConfig, userdata.FormatIgnition)
-}
-
 // Parse reads bootstrap data, perhaps compressed. An empty format means cloud-config.
 //
-// The errors are *FormatError, *reader.UnsupportedError and *reader.InvalidError. None of them quotes the data, and none
-// goes away by trying again with the same data.
+// The errors are those of an unknown format, *reader.UnsupportedError and *reader.InvalidError. None of them quotes the
+// data, and none goes away by trying again with the same data.
 func Parse(data []byte, format string, instance userdata.Instance) (config userdata.Config, err error) {
 	r := new(reader.Reader)
 	if data, err = decompress(r, data); err != nil {
@@ -64,7 +52,7 @@ func Parse(data []byte, format string, instance userdata.Instance) (config userd
 	case userdata.FormatIgnition:
 		config, err = ignition.Parse(r, data)
 	default:
-		err = &FormatError{Format: format}
+		err = fmt.Errorf("bootstrap data format %.40q is not supported; use %s or %s", format, userdata.FormatCloudConfig, userdata.FormatIgnition)
 	}
 	if err == nil {
 		err = config.CheckDocuments()

@@ -277,19 +277,3 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
-
-func ExampleRender() {
-	text, err := Render(Config{Frontends: controlPlane(6443, []Backend{{Name: "demo-0", Address: netip.MustParseAddr("172.18.0.3"), Port: 6443, Weight: FullWeight}})})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for line := range strings.Lines(text) {
-		if strings.Contains(line, "server demo-0") {
-			fmt.Println(strings.TrimSpace(line))
-		}
-	}
-	// Output:
-	// server demo-0 172.18.0.3:6443 weight 100
-	// server demo-0 172.18.0.3:6443 weight 100
-}

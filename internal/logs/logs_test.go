@@ -17,8 +17,6 @@ limitations under the License.
 package logs
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -44,18 +42,9 @@ func newEngine(t *testing.T) *simulated.Engine {
 	return e
 }
 
-func writeLog(t *testing.T, e engine.Archiver, text string) {
+func writeLog(t *testing.T, e *simulated.Engine, text string) {
 	t.Helper()
-	var archive bytes.Buffer
-	w := tar.NewWriter(&archive)
-	err := w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(record.LogPath, "/"), Mode: 0o600, Size: int64(len(text))})
-	if err == nil {
-		_, err = w.Write([]byte(text))
-	}
-	if err = errors.Join(err, w.Close()); err == nil {
-		err = e.Upload(t.Context(), container, &archive)
-	}
-	must.Succeed(t, err)
+	must.Succeed(t, e.WriteFile(container, record.LogPath, []byte(text)))
 }
 
 func TestRead(t *testing.T) {

@@ -91,9 +91,6 @@ func TestReadArchiveRefuses(t *testing.T) {
 // where there are two; Podman and containerd by index.json.
 func TestArchiveNames(t *testing.T) {
 	t.Parallel()
-	content := func(name, text string) tar.Header {
-		return tar.Header{Name: name, Size: int64(len(text)), Typeflag: tar.TypeReg, Mode: 0o600, PAXRecords: map[string]string{"TEST.text": text}}
-	}
 	file := filepath.Join(t.TempDir(), "image.tar")
 	must.Succeed(t, os.WriteFile(file, []byte(tarOf(t,
 		content("manifest.json", `[{"Config":"x.json","RepoTags":["first:1"]}]`),
@@ -105,6 +102,10 @@ func TestArchiveNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"fifth:1", "first:1", "fourth:1", "second:1", "third:1"}, got); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
+}
+
+func content(name, text string) tar.Header {
+	return tar.Header{Name: name, Size: int64(len(text)), Typeflag: tar.TypeReg, Mode: 0o600, PAXRecords: map[string]string{"TEST.text": text}}
 }
 
 // tarOf entries whose content is in a record of theirs.
@@ -122,11 +123,7 @@ func tarOf(tb testing.TB, entries ...tar.Header) string {
 
 func FuzzReadArchive(f *testing.F) {
 	for _, config := range []string{"abc.json", "blobs/sha256/abc"} {
-		content, err := os.ReadFile(archive(f, config))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(content)
+		f.Add(must.Get(os.ReadFile(archive(f, config)))(f))
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		must.StayWithin(t, len(file), must.Limit{Base: 1 << 20, PerByte: 1 << 10, Most: 64 * maxManifestBytes}, func() {
@@ -140,16 +137,8 @@ func FuzzReadArchive(f *testing.F) {
 
 func archive(tb testing.TB, config string) string {
 	tb.Helper()
-	manifest, err := json.Marshal([]map[string]any{{"Config": config, "RepoTags": []string{"a:1"}, "Layers": []string{}}})
-	must.Succeed(tb, err)
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	for name, content := range map[string][]byte{config: []byte("{}"), "manifest.json": manifest} {
-		must.Succeed(tb, w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(content))}))
-		must.Get(w.Write(content))(tb)
-	}
-	must.Succeed(tb, w.Close())
+	manifest := must.Get(json.Marshal([]map[string]any{{"Config": config, "RepoTags": []string{"a:1"}, "Layers": []string{}}}))(tb)
 	file := filepath.Join(tb.TempDir(), "image.tar")
-	must.Succeed(tb, os.WriteFile(file, out.Bytes(), 0o600))
+	must.Succeed(tb, os.WriteFile(file, []byte(tarOf(tb, content(config, "{}"), content("manifest.json", string(manifest)))), 0o600))
 	return file
 }

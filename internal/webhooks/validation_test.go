@@ -23,7 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
@@ -104,15 +104,15 @@ func TestDefaults(t *testing.T) {
 	network, balancer := infrav1.Network{Name: "capcon"}, infrav1.LoadBalancer{Type: infrav1.LoadBalancerHAProxy}
 	cases := map[string]struct {
 		reason string
-		given  infrav1.ContainerClusterSpec
+		input  infrav1.ContainerClusterSpec
 		want   infrav1.ContainerClusterSpec
 	}{
 		"Empty": {
 			"What is kept for life is written down; endpoint, port and image are not chosen here.",
 			infrav1.ContainerClusterSpec{}, infrav1.ContainerClusterSpec{Network: network, LoadBalancer: balancer},
 		},
-		"Given": {
-			"What is given stays.",
+		"Set": {
+			"What is set stays.",
 			infrav1.ContainerClusterSpec{Network: infrav1.Network{Name: "a"}, LoadBalancer: infrav1.LoadBalancer{Type: infrav1.LoadBalancerNone}},
 			infrav1.ContainerClusterSpec{Network: infrav1.Network{Name: "a"}, LoadBalancer: infrav1.LoadBalancer{Type: infrav1.LoadBalancerNone}},
 		},
@@ -125,10 +125,10 @@ func TestDefaults(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster := &infrav1.ContainerCluster{Spec: tc.given}
+			cluster := &infrav1.ContainerCluster{Spec: tc.input}
 			template := &infrav1.ContainerClusterTemplate{}
-			template.Spec.Template.Spec.Network = tc.given.Network
-			template.Spec.Template.Spec.LoadBalancer.Type = tc.given.LoadBalancer.Type
+			template.Spec.Template.Spec.Network = tc.input.Network
+			template.Spec.Template.Spec.LoadBalancer.Type = tc.input.LoadBalancer.Type
 			// Twice is as once.
 			for range 2 {
 				must.Succeed(t, containerCluster(nil).Default(t.Context(), cluster))
@@ -195,7 +195,6 @@ func TestWarning(t *testing.T) {
 // worth the words that conditions and capcon have for it.
 func TestImageWarning(t *testing.T) {
 	t.Parallel()
-	const tooOld = `Kubernetes version "v1.33.1" is older than v1.34, the oldest supported version; known versions: v1.37.2, `
 	for image, warned := range map[string]bool{
 		"kindest/node:v1.33.1": true, "localhost:5000/node:v1.33.1": true,
 		"kindest/node:v1.36.3": false, "kindest/node:v1.36.99": false, "mine:latest": false, "mine:1.33.1": false, "mine:v1": false, "mine": false, "": false,
@@ -208,23 +207,18 @@ func TestImageWarning(t *testing.T) {
 		pool.Spec.Template.Spec.Image = image
 		poolTemplate := &infrav1.ContainerMachinePoolTemplate{}
 		poolTemplate.Spec.Template.Spec.Template.Spec.Image = image
-		for kind, ask := range map[string]func() (admission.Warnings, error){
-			"ContainerMachine": func() (admission.Warnings, error) { return containerMachine().ValidateCreate(t.Context(), machine) },
-			"ContainerMachineTemplate": func() (admission.Warnings, error) {
-				return containerMachineTemplate().ValidateCreate(t.Context(), template)
-			},
-			"ContainerMachinePool": func() (admission.Warnings, error) { return containerMachinePool().ValidateCreate(t.Context(), pool) },
-			"ContainerMachinePoolTemplate": func() (admission.Warnings, error) {
-				return containerMachinePoolTemplate().ValidateCreate(t.Context(), poolTemplate)
-			},
-		} {
-			warnings, err := ask()
-			if err != nil {
-				t.Fatalf("%s with image %q: %v", kind, image, err)
-			}
-			if got := strings.Join(warnings, ""); warned != strings.Contains(got, tooOld) || warned != (got != "") {
-				t.Errorf("%s with image %q: warnings %q", kind, image, warnings)
-			}
-		}
+		warnsOfImage(t, containerMachine(), machine, image, warned)
+		warnsOfImage(t, containerMachineTemplate(), template, image, warned)
+		warnsOfImage(t, containerMachinePool(), pool, image, warned)
+		warnsOfImage(t, containerMachinePoolTemplate(), poolTemplate, image, warned)
+	}
+}
+
+func warnsOfImage[T client.Object](t *testing.T, k kind[T], object T, image string, want bool) {
+	t.Helper()
+	const tooOld = `Kubernetes version "v1.33.1" is older than v1.34, the oldest supported version; known versions: v1.37.2, `
+	got := strings.Join(must.Get(k.ValidateCreate(t.Context(), object))(t), "")
+	if want != strings.Contains(got, tooOld) || want != (got != "") {
+		t.Errorf("%s with image %q: warnings %q", k.name, image, got)
 	}
 }

@@ -40,23 +40,7 @@ import (
 // create does what an API server does with an object, and update with a change.
 func create(t *testing.T, object client.Object) error {
 	t.Helper()
-	switch object := object.(type) {
-	case *infrav1.ContainerCluster:
-		return admit(t, containerCluster(nil), nil, object)
-	case *infrav1.ContainerClusterTemplate:
-		return admit(t, containerClusterTemplate(), nil, object)
-	case *infrav1.ContainerMachine:
-		return admit(t, containerMachine(), nil, object)
-	case *infrav1.ContainerMachineTemplate:
-		return admit(t, containerMachineTemplate(), nil, object)
-	case *infrav1.ContainerMachinePool:
-		return admit(t, containerMachinePool(), nil, object)
-	case *infrav1.ContainerMachinePoolTemplate:
-		return admit(t, containerMachinePoolTemplate(), nil, object)
-	default:
-		t.Fatalf("%T has no webhooks", object)
-		return nil
-	}
+	return update(t, nil, object)
 }
 
 func update(t *testing.T, before, after client.Object) error {

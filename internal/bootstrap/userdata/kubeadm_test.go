@@ -109,15 +109,10 @@ func TestAdapt(t *testing.T) {
 		// proxies are how many KubeProxyConfigurations are in each file afterwards, maxPerCore how many have the key.
 		proxies, maxPerCore []int
 	}{
-		"init": {
-			reason: "a document is added where the user gave none", config: Config{Files: []File{kubeadmFile(initDocument)}},
-			proxies: []int{1}, maxPerCore: []int{1},
-		},
 		"no line break": {
 			reason: "a document without a last line break is ended first", config: Config{Files: []File{kubeadmFile(strings.TrimSpace(initDocument))}},
 			proxies: []int{1}, maxPerCore: []int{1},
 		},
-		"join": {reason: "a join takes it from the cluster", config: Config{Files: []File{kubeadmFile(joinDocument)}}, proxies: []int{0}, maxPerCore: []int{0}},
 		"another file": {
 			reason: "kubeadm refuses two, and a user may append one from a file",
 			config: Config{Files: []File{kubeadmFile(initDocument), {Path: "/tmp/proxy.yaml", Content: []byte(proxyDocument)}},
