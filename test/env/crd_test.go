@@ -26,7 +26,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
@@ -41,35 +40,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
-
-// checkDefinitions checks what Cluster API looks for in a provider's CRDs.
-func checkDefinitions(t *testing.T, api client.Client) {
-	t.Helper()
-	for _, kind := range []string{
-		"ContainerCluster", "ContainerClusterTemplate", "ContainerMachine", "ContainerMachinePool",
-		"ContainerMachinePoolTemplate", "ContainerMachineTemplate",
-	} {
-		name := contract.CalculateCRDName(infrav1.GroupVersion.Group, kind)
-		definition := &apiextensionsv1.CustomResourceDefinition{}
-		if err := api.Get(t.Context(), client.ObjectKey{Name: name}, definition); err != nil {
-			t.Errorf("get CRD of %s: %v", kind, err)
-			continue
-		}
-		if version := definition.Labels["cluster.x-k8s.io/v1beta2"]; version != "v1alpha1_v1beta2" {
-			t.Errorf("CRD %s says that version %q keeps the contract", name, version)
-		}
-		for _, condition := range definition.Status.Conditions {
-			wrong := condition.Type == apiextensionsv1.NonStructuralSchema && condition.Status == apiextensionsv1.ConditionTrue ||
-				condition.Type == apiextensionsv1.Established && condition.Status != apiextensionsv1.ConditionTrue
-			if wrong {
-				t.Errorf("CRD %s: %s is %s: %s", name, condition.Type, condition.Status, condition.Message)
-			}
-		}
-		if definition.Spec.Scope != apiextensionsv1.NamespaceScoped {
-			t.Errorf("CRD %s is of scope %s", name, definition.Spec.Scope)
-		}
-	}
-}
 
 // checkOutdated makes a definition older than the manager, which must notice it.
 func checkOutdated(t *testing.T, api client.Client) {
@@ -86,50 +56,6 @@ func checkOutdated(t *testing.T, api client.Client) {
 	}
 	if diff := cmp.Diff(&definitions.OutdatedError{Definition: name, Lacks: []string{"spec.ownerID"}}, got); diff != "" {
 		t.Errorf("the older definition (-want +got):\n%s", diff)
-	}
-}
-
-// checkValidation tries values that are no good.
-func checkValidation(t *testing.T, api client.Client) {
-	t.Helper()
-	object := func(name string) metav1.ObjectMeta {
-		return metav1.ObjectMeta{Namespace: builders.Namespace, Name: name}
-	}
-	for name, refused := range map[string]client.Object{
-		"relative mount": &infrav1.ContainerMachine{ObjectMeta: object("bad"), Spec: infrav1.ContainerMachineSpec{
-			ContainerMachineCommonSpec: infrav1.ContainerMachineCommonSpec{ExtraMounts: []infrav1.Mount{{ContainerPath: "data", HostPath: "/data"}}},
-		}},
-		"mount given twice": &infrav1.ContainerMachine{ObjectMeta: object("bad"), Spec: infrav1.ContainerMachineSpec{
-			ContainerMachineCommonSpec: infrav1.ContainerMachineCommonSpec{
-				ExtraMounts: []infrav1.Mount{{ContainerPath: "/data", HostPath: "/a"}, {ContainerPath: "/data", HostPath: "/b"}},
-			},
-		}},
-		"host port": &infrav1.ContainerCluster{ObjectMeta: object("bad"), Spec: infrav1.ContainerClusterSpec{
-			LoadBalancer: infrav1.LoadBalancer{HostPort: 70000},
-		}},
-		"type of load balancer": &infrav1.ContainerCluster{ObjectMeta: object("bad"), Spec: infrav1.ContainerClusterSpec{
-			LoadBalancer: infrav1.LoadBalancer{Type: "Magic"},
-		}},
-		"endpoint's port": &infrav1.ContainerCluster{ObjectMeta: object("bad"), Spec: infrav1.ContainerClusterSpec{
-			ControlPlaneEndpoint: infrav1.APIEndpoint{Host: "h", Port: -1},
-		}},
-	} {
-		if err := api.Create(t.Context(), refused, client.DryRunAll); !apierrors.IsInvalid(err) {
-			t.Errorf("%s: %v, want it to be invalid", name, err)
-		}
-	}
-	// An empty spec is fine, and so is what everything was left to.
-	for _, accepted := range []client.Object{
-		&infrav1.ContainerMachine{ObjectMeta: object("good")},
-		&infrav1.ContainerCluster{ObjectMeta: object("good")},
-		&infrav1.ContainerMachineTemplate{ObjectMeta: object("good")},
-		&infrav1.ContainerMachinePool{ObjectMeta: object("good")},
-		&infrav1.ContainerMachinePoolTemplate{ObjectMeta: object("good")},
-		&infrav1.ContainerClusterTemplate{ObjectMeta: object("good")},
-	} {
-		if err := api.Create(t.Context(), accepted, client.DryRunAll); err != nil {
-			t.Errorf("create %T: %v", accepted, err)
-		}
 	}
 }
 
