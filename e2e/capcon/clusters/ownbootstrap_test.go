@@ -18,6 +18,7 @@ package clusters_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -31,6 +32,8 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +41,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -49,6 +53,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -62,13 +68,16 @@ func TestOwnBootstrap(t *testing.T) {
 	eng := integration.Engine(t)
 	cluster := capcontest.Declare(t, eng, ownCluster)
 	program := cluster.Program
-	values := capcontest.FlavorValues(ownCluster)
+	values := map[string]string{
+		"CLUSTER_NAME": ownCluster, "NAMESPACE": metav1.NamespaceDefault, "KUBERNETES_VERSION": node.DefaultVersion,
+		"CONTAINER_LOAD_BALANCER_IMAGE": capcontest.LoadBalancerImage, "CONTAINER_NODE_IMAGE": capcontest.NodeImage,
+	}
 	certificate, key := authority(t)
 	cluster.Apply(t, &corev1.Secret{
 		ObjectMeta: cluster.Meta(ownCluster + "-ca"), Type: clusterv1.ClusterSecretType,
 		Data: map[string][]byte{"tls.crt": certificate, "tls.key": key},
 	})
-	for _, object := range capcontest.FillIn(t, "../../../docs/how-to/own-bootstrap/cluster.yaml", values) {
+	for _, object := range fillIn(t, "cluster.yaml", values) {
 		cluster.Apply(t, object)
 	}
 	values["ENDPOINT"] = endpointOf(t, program)
@@ -76,7 +85,7 @@ func TestOwnBootstrap(t *testing.T) {
 	values["CA_KEY"] = base64.StdEncoding.EncodeToString(key)
 	values["JOIN_TOKEN"] = rand.Text()
 	for _, file := range []string{"control-plane.yaml", "workers.yaml"} {
-		for _, object := range capcontest.FillIn(t, "../../../docs/how-to/own-bootstrap/"+file, values) {
+		for _, object := range fillIn(t, file, values) {
 			cluster.Apply(t, object)
 		}
 	}
@@ -91,6 +100,17 @@ func TestOwnBootstrap(t *testing.T) {
 	pod := capcontest.StartPod(t, program, capcontest.WebtoolImage)
 	must.Get(capcontest.Kubectl(t.Context(), eng, program, "", "exec", pod, "--", "/webtool", "get", "http://127.0.0.1:8080/"))(t)
 	must.Get(capcontest.Kubectl(t.Context(), eng, program, "", "logs", pod))(t)
+}
+
+// fillIn the variables of a file of the guide, such as ${NAME} and ${NAME:=default}.
+func fillIn(t *testing.T, file string, values map[string]string) []*unstructured.Unstructured {
+	t.Helper()
+	variable := regexp.MustCompile(`\$\{(\w+)(?::=(\w*))?\}`)
+	text := string(must.Get(os.ReadFile("../../../docs/how-to/own-bootstrap/" + file))(t))
+	return clusterctl.Decode(t, []byte(variable.ReplaceAllStringFunc(text, func(use string) string {
+		match := variable.FindStringSubmatch(use)
+		return cmp.Or(values[match[1]], match[2])
+	})))
 }
 
 // knowsToken: only who knows the token gets a kubeconfig.

@@ -21,6 +21,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -42,7 +44,7 @@ func applyExample(t *testing.T, program *capcontest.Program, file string) {
 	t.Helper()
 	config := must.Get(clientcmd.RESTConfigFromKubeConfig(program.Kubeconfig(program.Cluster)))(t)
 	api := must.Get(client.New(config, client.Options{}))(t)
-	for _, object := range capcontest.FillIn(t, file, nil) {
+	for _, object := range clusterctl.Decode(t, must.Get(os.ReadFile(file))(t)) {
 		object.SetNamespace(metav1.NamespaceDefault)
 		must.Succeed(t, api.Create(t.Context(), object))
 	}
