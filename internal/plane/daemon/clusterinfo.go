@@ -28,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	applycorev1 "k8s.io/client-go/applyconfigurations/core/v1"
 	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	bootstrapapi "k8s.io/cluster-bootstrap/token/api"
@@ -39,11 +40,7 @@ import (
 // does on other management clusters: nodes that report to the management cluster
 // read the address of its API server there. It is applied at each start, as the
 // engine may give the container another address.
-func (id *identity) publishClusterInfo(ctx context.Context) error {
-	config, err := clientcmd.BuildConfigFromFlags("", id.files.kubeconfig(userDaemon))
-	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
-	}
+func (id *identity) publishClusterInfo(ctx context.Context, config *rest.Config) error {
 	core, err := coreclient.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)

@@ -132,10 +132,14 @@ func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor)
 	if err := supervisor.Start(ctx, id.etcdProcess(), id.apiServerProcess()); err != nil {
 		return err
 	}
-	if err := id.install(ctx); err != nil {
+	config, err := clientcmd.BuildConfigFromFlags("", id.files.kubeconfig(userDaemon))
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	if err := id.install(ctx, config); err != nil {
 		return err
 	}
-	if err := id.publishClusterInfo(ctx); err != nil {
+	if err := id.publishClusterInfo(ctx, config); err != nil {
 		return err
 	}
 	together, ctx := errgroup.WithContext(ctx)
@@ -152,12 +156,8 @@ func (id *identity) start(ctx context.Context, supervisor *supervise.Supervisor)
 }
 
 // install brings the API up to what the manager serves.
-func (id *identity) install(ctx context.Context) error {
+func (id *identity) install(ctx context.Context, config *rest.Config) error {
 	start := time.Now()
-	config, err := clientcmd.BuildConfigFromFlags("", id.files.kubeconfig(userDaemon))
-	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
-	}
 	// The lease of the manager's last life would make the plane look ready
 	// before the webhooks answer.
 	if err := forgetReadiness(ctx, config); err != nil {

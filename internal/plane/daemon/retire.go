@@ -162,11 +162,11 @@ func (id *identity) clusters(ctx context.Context) (names []string, err error) {
 	defer func() { err = errors.Join(err, client.Close()) }()
 	ctx, cancel := context.WithTimeout(ctx, etcdTimeout)
 	defer cancel()
-	found, err := client.Get(ctx, clusterPrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	response, err := client.Get(ctx, clusterPrefix, clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, fmt.Errorf("list Clusters in etcd: %w", err)
 	}
-	for _, entry := range found.Kvs {
+	for _, entry := range response.Kvs {
 		names = append(names, strings.TrimPrefix(string(entry.Key), clusterPrefix))
 	}
 	return names, nil

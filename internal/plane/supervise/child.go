@@ -76,16 +76,16 @@ func (c *child) run() {
 
 	delay := c.opts.FirstDelay
 	for {
-		began := time.Now()
+		start := time.Now()
 		err := c.live()
 		if c.isStopping() {
 			return
 		}
-		if time.Since(began) > c.opts.LongestDelay {
+		if time.Since(start) > c.opts.LongestDelay {
 			delay = c.opts.FirstDelay
 		}
 		c.opts.Log.Error(err, "Process exited, restarting it",
-			"process", c.process.Name, "ran", time.Since(began).Round(time.Millisecond).String(), "delay", delay.String())
+			"process", c.process.Name, "ran", time.Since(start).Round(time.Millisecond).String(), "delay", delay.String())
 		select {
 		case <-c.stopping:
 			return
@@ -111,7 +111,7 @@ func (c *child) live() error {
 	// Its own children may outlive it and hold the pipe open.
 	cmd.WaitDelay = time.Second
 
-	if err := c.begin(cmd); err != nil {
+	if err := c.start(cmd); err != nil {
 		return err
 	}
 	ctx, exited := context.WithCancel(context.Background()) //nolint:forbidigo // it ends when the process exits
@@ -162,8 +162,8 @@ func (c *child) killIfHung(ctx context.Context) {
 	}
 }
 
-// begin starts the process, unless stop came first.
-func (c *child) begin(cmd *exec.Cmd) error {
+// start starts the process, unless stop came first.
+func (c *child) start(cmd *exec.Cmd) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.isStopping() {

@@ -23,6 +23,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // What a process may print. Container engines keep logs without a bound, and
@@ -58,13 +60,12 @@ type lineWriter struct {
 	mu      sync.Mutex
 	partial []byte
 	recent  []string
-	budget  float64
-	filled  time.Time
+	limit   *rate.Limiter
 	dropped int
 }
 
 func newLineWriter(out io.Writer, name string) *lineWriter {
-	return &lineWriter{out: out, prefix: name + " | ", now: time.Now, budget: burstLines, filled: time.Now()}
+	return &lineWriter{out: out, prefix: name + " | ", now: time.Now, limit: rate.NewLimiter(linesPerSecond, burstLines)}
 }
 
 // Write implements io.Writer.
@@ -115,15 +116,10 @@ func (w *lineWriter) emit() {
 	if len(w.recent) > tailLines {
 		w.recent = w.recent[1:]
 	}
-
-	now := w.now()
-	w.budget = min(burstLines, w.budget+now.Sub(w.filled).Seconds()*linesPerSecond)
-	w.filled = now
-	if w.budget < 1 {
+	if !w.limit.AllowN(w.now(), 1) {
 		w.dropped++
 		return
 	}
-	w.budget--
 	if w.dropped > 0 {
 		line = fmt.Sprintf("(%d lines dropped)\n%s%s", w.dropped, w.prefix, line)
 		w.dropped = 0

@@ -64,7 +64,7 @@ func TestLineWriter(t *testing.T) {
 			out := &syncBuffer{}
 			w := newLineWriter(out, "p")
 			now := time.Now()
-			w.filled, w.now = now, func() time.Time { return now }
+			w.now = func() time.Time { return now }
 			for _, p := range tc.writes {
 				write(t, w, p)
 			}

@@ -126,11 +126,11 @@ func (s *Supervisor) Start(ctx context.Context, processes ...Process) error {
 			errs[i] = err
 			continue
 		}
-		began := time.Now()
+		start := time.Now()
 		s.opts.Log.Info("Starting process", "process", p.Name)
 		wait.Go(func() {
 			if errs[i] = s.await(ctx, c, p.Ready); errs[i] == nil {
-				s.opts.Log.Info("Process is ready", "process", p.Name, "after", time.Since(began).Round(time.Millisecond).String())
+				s.opts.Log.Info("Process is ready", "process", p.Name, "after", time.Since(start).Round(time.Millisecond).String())
 			}
 		})
 	}
@@ -157,29 +157,33 @@ func (s *Supervisor) add(p Process) (*child, error) {
 // StopProcess stops one process, kills it after the grace period, and returns when
 // it is gone. Start may start it again.
 func (s *Supervisor) StopProcess(name string, grace time.Duration) error {
-	s.mu.Lock()
-	children := slices.Clone(s.children)
-	s.mu.Unlock()
-	i := slices.IndexFunc(children, func(c *child) bool { return c.process.Name == name })
-	if i < 0 {
-		return fmt.Errorf("stop %s: process not found", name)
+	c, err := s.child(name)
+	if err != nil {
+		return fmt.Errorf("stop %s: %w", name, err)
 	}
 	s.opts.Log.Info("Stopping process", "process", name)
-	children[i].stop(grace)
+	c.stop(grace)
 	return nil
 }
 
 // Await waits until a started process fulfils a further condition, with the
 // same bound and the same error as Start.
 func (s *Supervisor) Await(ctx context.Context, name string, condition func(context.Context) error) error {
-	s.mu.Lock()
-	children := slices.Clone(s.children)
-	s.mu.Unlock()
-	i := slices.IndexFunc(children, func(c *child) bool { return c.process.Name == name })
-	if i < 0 {
-		return fmt.Errorf("wait for %s: process not found", name)
+	c, err := s.child(name)
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w", name, err)
 	}
-	return s.await(ctx, children[i], condition)
+	return s.await(ctx, c, condition)
+}
+
+func (s *Supervisor) child(name string) (*child, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.children, func(c *child) bool { return c.process.Name == name })
+	if i < 0 {
+		return nil, errors.New("process not found")
+	}
+	return s.children[i], nil
 }
 
 func (s *Supervisor) await(ctx context.Context, c *child, condition func(context.Context) error) error {

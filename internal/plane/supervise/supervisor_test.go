@@ -328,8 +328,8 @@ func TestStopProcess(t *testing.T) {
 	if got := s.States(); got[0].PID != 0 || got[1].PID == 0 {
 		t.Errorf("after StopProcess(a): want only b to run, got %+v", got)
 	}
-	if err := s.StopProcess("c", 0); err == nil {
-		t.Error("StopProcess(c): want an error, there is no such process")
+	if s.StopProcess("c", 0) == nil || s.Await(t.Context(), "c", nil) == nil {
+		t.Error("StopProcess(c) and Await(c): want errors, there is no such process")
 	}
 	deaf := shell("a", "trap '' TERM; echo deaf; while :; do sleep 0.01; done")
 	must.Succeed(t, s.Start(t.Context(), deaf))

@@ -48,23 +48,15 @@ const (
 // which the cluster was stopped. The kubelet renews it in time, but not afterwards: it needs
 // the old one for that, and does not start without.
 func (n Node) KubeletEnded(now time.Time) bool {
-	certificate := n.kubelet()
-	return certificate.parsed != nil && !now.Before(certificate.NotAfter)
-}
-
-func (n Node) kubelet() Certificate {
-	for _, certificate := range n.Certificates {
-		if certificate.Name == kubeletClient {
-			return certificate
-		}
-	}
-	return Certificate{}
+	certificate, ok := n.find(kubeletClient)
+	return ok && !now.Before(certificate.NotAfter)
 }
 
 // RenewKubelet renews the client certificate of a node's kubelet, for its old key, with the
 // authority of a control plane node, and restarts the kubelet.
 func RenewKubelet(ctx context.Context, containers engine.Executor, node, controlPlane Node, now time.Time) error {
-	renewed, err := renewKubelet(node.kubelet().parsed, controlPlane, now)
+	certificate, _ := node.find(kubeletClient)
+	renewed, err := renewKubelet(certificate.parsed, controlPlane, now)
 	if err != nil {
 		return fmt.Errorf("renew the certificate of the kubelet of node %s: %w", node.Container, err)
 	}

@@ -39,7 +39,7 @@ const (
 )
 
 // known are the files below /etc/kubernetes that have a certificate. A table, and not
-// what is found: names from a node are not printed on a user's terminal.
+// what exists: names from a node are not printed on a user's terminal.
 var known = []struct{ file, name, signer string }{
 	{"admin.conf", "admin.conf", authority},
 	{"super-admin.conf", "super-admin.conf", authority},
@@ -86,31 +86,36 @@ type Node struct {
 	authority, authorityKey []byte
 }
 
+// find the certificate of a name; false where the node has none.
+func (n Node) find(name string) (Certificate, bool) {
+	i := slices.IndexFunc(n.Certificates, func(c Certificate) bool { return c.Name == name })
+	if i < 0 {
+		return Certificate{}, false
+	}
+	return n.Certificates[i], true
+}
+
 // APIServer returns when the certificate of the API server ends, which is the date that
 // Cluster API records; false where the node has none.
 func (n Node) APIServer() (time.Time, bool) {
-	for _, certificate := range n.Certificates {
-		if certificate.Name == apiServer {
-			return certificate.NotAfter, true
-		}
-	}
-	return time.Time{}, false
+	certificate, ok := n.find(apiServer)
+	return certificate.NotAfter, ok
 }
 
 // First returns the certificate of the control plane that ends first; false where there is
 // none. The kubelet renews its own, and authorities cannot be renewed.
-func (n Node) First() (first Certificate, found bool) {
+func (n Node) First() (first Certificate, ok bool) {
 	for _, certificate := range n.Certificates {
-		if certificate.renewable() && (!found || certificate.NotAfter.Before(first.NotAfter)) {
-			first, found = certificate, true
+		if certificate.renewable() && (!ok || certificate.NotAfter.Before(first.NotAfter)) {
+			first, ok = certificate, true
 		}
 	}
-	return first, found
+	return first, ok
 }
 
 // CheckRenewable returns why kubeadm cannot renew the certificates of a control plane.
 func (n Node) CheckRenewable() error {
-	if _, found := n.APIServer(); !found {
+	if _, ok := n.find(apiServer); !ok {
 		return fmt.Errorf("node %s has no certificates of kubeadm: renew them with the tool that set up the control plane", n.Container)
 	}
 	for _, certificate := range n.Certificates {
@@ -127,8 +132,8 @@ func (n Node) CheckRenewable() error {
 // Due reports whether a certificate is in the second half of its life, which is when
 // Cluster API renews that of its kubeconfig.
 func (n Node) Due(now time.Time) bool {
-	_, found := n.FirstDue(now)
-	return found
+	_, due := n.FirstDue(now)
+	return due
 }
 
 // FirstDue returns the certificate that ends first of those that are due; false where none is.

@@ -22,12 +22,10 @@ package describe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -40,6 +38,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 )
 
 // Node is one object of the tree.
@@ -121,25 +120,22 @@ type Options struct {
 }
 
 // Print writes the tree: a line per object with its summary. Below those
-// where causes are found, container and kubeadm configuration, there is a
-// line for each condition that is not as it should be. A Cluster that is paused is
+// with causes, container and kubeadm configuration, there is a
+// line for each condition that reports a problem. A Cluster that is paused is
 // reported once.
 func Print(w io.Writer, root Node, options Options) error {
-	const columnGap = 2
 	var aligned strings.Builder
-	table := tabwriter.NewWriter(&aligned, 0, 0, columnGap, ' ', 0)
 	tree := rows(root, "", "", options)
 	if whole := summary(root); options.Unavailable != "" && whole != nil && whole.Status == metav1.ConditionTrue {
 		tree[0] = strings.Join([]string{title(root), string(metav1.ConditionFalse), "", "", options.Unavailable}, "\t")
 	}
-	lines := append([]string{"NAME\tREADY\tREASON\tSINCE\tMESSAGE"}, tree...)
-	_, err := io.WriteString(table, strings.Join(lines, "\n")+"\n")
-	if err := errors.Join(err, table.Flush()); err != nil {
-		return fmt.Errorf("align tree: %w", err)
+	table := output.Printer{Out: &aligned}
+	if err := table.Table(append([]string{"NAME\tREADY\tREASON\tSINCE\tMESSAGE"}, tree...)); err != nil {
+		return err
 	}
 	// The table pads the last column too, which wraps on narrow terminals.
 	for line := range strings.Lines(aligned.String()) {
-		if _, err := io.WriteString(w, cut(strings.TrimRight(line, " \n"), options.Columns)+"\n"); err != nil {
+		if _, err := io.WriteString(w, output.Cut(strings.TrimRight(line, " \n"), options.Columns)+"\n"); err != nil {
 			return fmt.Errorf("print tree: %w", err)
 		}
 	}
@@ -171,11 +167,11 @@ func rows(node Node, first, next string, options Options) []string {
 // shown are the conditions that get lines of their own. Those of the Cluster are what no other
 // object says.
 func shown(node Node, options Options) []metav1.Condition {
-	found := remarkable(node)
+	problems := problemConditions(node)
 	if options.All {
-		return found
+		return problems
 	}
-	return slices.DeleteFunc(found, func(condition metav1.Condition) bool {
+	return slices.DeleteFunc(problems, func(condition metav1.Condition) bool {
 		switch {
 		case node.Kind == clusterv1.ClusterKind && condition.Type == clusterv1.ClusterTopologyReconciledCondition:
 			return condition.Reason == clusterv1.ClusterTopologyReconcilePausedReason
@@ -186,14 +182,6 @@ func shown(node Node, options Options) []metav1.Condition {
 		}
 		return !causes[node.Kind]
 	})
-}
-
-// cut a line to the columns, where there is a bound.
-func cut(line string, columns int) string {
-	if runes := []rune(line); columns > 0 && len(runes) > columns {
-		return string(runes[:columns-1]) + "…"
-	}
-	return line
 }
 
 func title(node Node) string {
@@ -227,7 +215,7 @@ func explained(node Node) *metav1.Condition {
 	if whole == nil || whole.Message != "" || whole.Status == metav1.ConditionTrue {
 		return whole
 	}
-	for _, condition := range remarkable(node) {
+	for _, condition := range problemConditions(node) {
 		if condition.Message != "" {
 			other := *whole
 			other.Message = condition.Message
@@ -247,19 +235,18 @@ func summary(node Node) *metav1.Condition {
 	return nil
 }
 
-// remarkable are the conditions, other than the summary, that are not as they
-// should be.
-func remarkable(node Node) []metav1.Condition {
+// problemConditions returns conditions, other than the summary, that report a problem.
+func problemConditions(node Node) []metav1.Condition {
 	whole := summary(node)
-	var found []metav1.Condition
+	var problems []metav1.Condition
 	for _, condition := range node.Conditions {
 		good := metav1.ConditionTrue
 		if negative[condition.Type] {
 			good = metav1.ConditionFalse
 		}
 		if condition.Status != good && (whole == nil || condition.Type != whole.Type) {
-			found = append(found, condition)
+			problems = append(problems, condition)
 		}
 	}
-	return found
+	return problems
 }

@@ -114,6 +114,14 @@ func TestPrintConditions(t *testing.T) {
       Paused          True   Paused     0s     spec.paused is true
 `,
 		},
+		"All": {
+			reason:  "Also those of objects that only repeat.",
+			tree:    Node{Kind: "Cluster", Name: "demo", Conditions: []metav1.Condition{available, condition("RemoteConnectionProbe", metav1.ConditionFalse, "ProbeFailed", "no answer")}},
+			options: Options{All: true},
+			want: `Cluster/demo               True   Available    0s
+    RemoteConnectionProbe  False  ProbeFailed  0s     no answer
+`,
+		},
 		"Unavailable": {
 			reason:  "Cluster API's summary follows later.",
 			tree:    Node{Kind: "Cluster", Name: "demo", Conditions: []metav1.Condition{available}},

@@ -96,8 +96,8 @@ func Reserved(reference string) bool {
 // architecture.
 const archiveSuffix = "-linux-amd64.tar"
 
-// Wish is what the user said about the image for a use.
-type Wish struct {
+// Request is what the user said about the image for a use.
+type Request struct {
 	Use Use
 	// Named by the user; empty = to be chosen.
 	Named string
@@ -115,15 +115,15 @@ type Inspector interface {
 // Choose returns the reference of the image to use. The engine need not have
 // it. No node image is known for the Kubernetes version, and none was named:
 // *node.VersionError.
-func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
-	if wish.Named != "" {
-		return wish.Named, nil
+func Choose(ctx context.Context, e Inspector, request Request) (string, error) {
+	if request.Named != "" {
+		return request.Named, nil
 	}
-	source := sources[wish.Use]
-	if wish.Registry != "" && source.mirrored != "" {
-		return wish.Registry + source.mirrored + wish.KubernetesVersion, nil
+	source := sources[request.Use]
+	if request.Registry != "" && source.mirrored != "" {
+		return request.Registry + source.mirrored + request.KubernetesVersion, nil
 	}
-	built := cmp.Or(source.built, node.BuiltImage(wish.KubernetesVersion))
+	built := cmp.Or(source.built, node.BuiltImage(request.KubernetesVersion))
 	_, found, err := Find(ctx, e, built)
 	switch {
 	case err != nil:
@@ -131,7 +131,7 @@ func Choose(ctx context.Context, e Inspector, wish Wish) (string, error) {
 	case found:
 		return built, nil
 	}
-	return wish.published()
+	return request.published()
 }
 
 // Find an image of the engine; found is false where it is not there.
@@ -147,11 +147,11 @@ func Find(ctx context.Context, e Inspector, reference string) (image engine.Imag
 }
 
 // published is the image that is taken where none was built.
-func (w Wish) published() (string, error) {
-	if image := sources[w.Use].published; image != "" {
+func (r Request) published() (string, error) {
+	if image := sources[r.Use].published; image != "" {
 		return image, nil
 	}
-	image, err := node.Image(w.KubernetesVersion)
+	image, err := node.Image(r.KubernetesVersion)
 	if err != nil {
 		return "", fmt.Errorf("choose node image: %w; use %s, or use a known version", err, sources[Node].flag)
 	}

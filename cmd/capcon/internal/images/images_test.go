@@ -37,47 +37,47 @@ import (
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		reason string
-		local  string
-		wish   Wish
-		want   string
+		reason  string
+		local   string
+		request Request
+		want    string
 	}{
 		"named": {
 			"The user's word counts.", "localhost/capcon/node:v1.36.3",
-			Wish{Use: Node, Named: "mine:1", Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.3"}, "mine:1",
+			Request{Use: Node, Named: "mine:1", Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.3"}, "mine:1",
 		},
 		"registry": {
 			"Who names a registry wants its images.", "localhost/capcon/node:v1.36.3",
-			Wish{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.3"}, "127.0.0.1:5000/kindest/node:v1.36.3",
+			Request{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.3"}, "127.0.0.1:5000/kindest/node:v1.36.3",
 		},
 		"offline": {
 			"What is there needs no registry.", "localhost/capcon/node:v1.36.3",
-			Wish{Use: Node, KubernetesVersion: "v1.36.3"}, "localhost/capcon/node:v1.36.3",
+			Request{Use: Node, KubernetesVersion: "v1.36.3"}, "localhost/capcon/node:v1.36.3",
 		},
 		"offline of another version": {
 			"It does not fit.", "localhost/capcon/node:v1.36.3",
-			Wish{Use: Node, KubernetesVersion: "v1.35.4"}, "localhost/capcon/node:v1.35.4",
+			Request{Use: Node, KubernetesVersion: "v1.35.4"}, "localhost/capcon/node:v1.35.4",
 		},
 		"published": {
 			"It is the one the provider itself would take.", "localhost/capcon/node:v1.36.3",
-			Wish{Use: Node, KubernetesVersion: "v1.36.4"}, "docker.io/kindest/node@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed",
+			Request{Use: Node, KubernetesVersion: "v1.36.4"}, "docker.io/kindest/node@sha256:099e049362a1526b2db71494e1947aae99bd16290d7c895f2b7ea312e3cbfaed",
 		},
 		"published, in a registry": {
 			"A mirror has names.", "",
-			Wish{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.4"}, "127.0.0.1:5000/kindest/node:v1.36.4",
+			Request{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.4"}, "127.0.0.1:5000/kindest/node:v1.36.4",
 		},
 		"not known, in a registry": {
 			"Who has a mirror knows what is in it.", "",
-			Wish{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.99"}, "127.0.0.1:5000/kindest/node:v1.36.99",
+			Request{Use: Node, Registry: "127.0.0.1:5000", KubernetesVersion: "v1.36.99"}, "127.0.0.1:5000/kindest/node:v1.36.99",
 		},
 		"not known, built": {
 			"What is there is there.", "localhost/capcon/node:v1.36.99",
-			Wish{Use: Node, KubernetesVersion: "v1.36.99"}, "localhost/capcon/node:v1.36.99",
+			Request{Use: Node, KubernetesVersion: "v1.36.99"}, "localhost/capcon/node:v1.36.99",
 		},
-		"load balancer":     {"It is the one the provider itself would take.", "", Wish{Use: LoadBalancer}, loadbalancer.DefaultImage},
-		"plane":             {"What is there.", "localhost/capcon/plane:dev", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
-		"plane, not there":  {"No registry has it.", "", Wish{Use: Plane}, "localhost/capcon/plane:dev"},
-		"plane, a registry": {"Its name there proves nothing.", "", Wish{Use: Plane, Registry: "127.0.0.1:5000"}, "localhost/capcon/plane:dev"},
+		"load balancer":     {"It is the one the provider itself would take.", "", Request{Use: LoadBalancer}, loadbalancer.DefaultImage},
+		"plane":             {"What is there.", "localhost/capcon/plane:dev", Request{Use: Plane}, "localhost/capcon/plane:dev"},
+		"plane, not there":  {"No registry has it.", "", Request{Use: Plane}, "localhost/capcon/plane:dev"},
+		"plane, a registry": {"Its name there proves nothing.", "", Request{Use: Plane, Registry: "127.0.0.1:5000"}, "localhost/capcon/plane:dev"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestChoose(t *testing.T) {
 			if tc.local != "" {
 				e.AddImage(engine.Image{Tags: []string{tc.local}}, nil)
 			}
-			got, err := Choose(t.Context(), e, tc.wish)
+			got, err := Choose(t.Context(), e, tc.request)
 			if err != nil || got != tc.want {
 				t.Errorf("%s Want %s, got %s, %v", tc.reason, tc.want, got, err)
 			}
@@ -98,7 +98,7 @@ func TestChoose(t *testing.T) {
 // there is one.
 func TestChooseNamesKnownVersions(t *testing.T) {
 	t.Parallel()
-	_, err := Choose(t.Context(), simulated.New(), Wish{Use: Node, KubernetesVersion: "v1.36.99"})
+	_, err := Choose(t.Context(), simulated.New(), Request{Use: Node, KubernetesVersion: "v1.36.99"})
 	var unknown *node.VersionError
 	if !errors.As(err, &unknown) || !strings.Contains(err.Error(), unknown.Error()) || !strings.Contains(err.Error(), "--image") {
 		t.Errorf("Want a VersionError and what to do about it, got: %v", err)
@@ -207,19 +207,19 @@ func TestEnsurePullsThePlaneByDigestOnly(t *testing.T) {
 	digest := "@sha256:" + strings.Repeat("ab", 32)
 	cases := map[string]struct {
 		reason, registry, local string
-		wish                    Wish
+		request                 Request
 		want                    []string
 	}{
 		"nothing said": {
-			"No name that this project does not own.", "docker.io/capcon/plane:dev", "", Wish{Use: Plane},
+			"No name that this project does not own.", "docker.io/capcon/plane:dev", "", Request{Use: Plane},
 			[]string{"localhost/capcon/plane:dev", "never pulled", "make images-load", "ENGINE=", "capcon images load", "--plane-image", "@sha256:"},
 		},
-		"registry":         {"The registry is for the other images.", "r.example/capcon/plane:dev", "", Wish{Use: Plane, Registry: "r.example"}, []string{"never pulled", "--plane-image"}},
-		"tag":              {"It may be another image tomorrow.", "r.example/plane:1", "", Wish{Use: Plane, Named: "r.example/plane:1"}, []string{"r.example/plane:1", "digest", "make images-load", "--plane-image"}},
-		"digest":           {"It is what the user chose.", "r.example/plane" + digest, "", Wish{Use: Plane, Named: "r.example/plane" + digest}, nil},
-		"tag that is here": {"Nothing is pulled.", "", "r.example/plane:1", Wish{Use: Plane, Named: "r.example/plane:1"}, nil},
-		"built":            {"Nothing is pulled.", "", "localhost/capcon/plane:dev", Wish{Use: Plane, Registry: "r.example"}, nil},
-		"tag of a node":    {"It gets no socket, and the user chose it.", "r.example/node:1", "", Wish{Use: Node, Named: "r.example/node:1"}, nil},
+		"registry":         {"The registry is for the other images.", "r.example/capcon/plane:dev", "", Request{Use: Plane, Registry: "r.example"}, []string{"never pulled", "--plane-image"}},
+		"tag":              {"It may be another image tomorrow.", "r.example/plane:1", "", Request{Use: Plane, Named: "r.example/plane:1"}, []string{"r.example/plane:1", "digest", "make images-load", "--plane-image"}},
+		"digest":           {"It is what the user chose.", "r.example/plane" + digest, "", Request{Use: Plane, Named: "r.example/plane" + digest}, nil},
+		"tag that is here": {"Nothing is pulled.", "", "r.example/plane:1", Request{Use: Plane, Named: "r.example/plane:1"}, nil},
+		"built":            {"Nothing is pulled.", "", "localhost/capcon/plane:dev", Request{Use: Plane, Registry: "r.example"}, nil},
+		"tag of a node":    {"It gets no socket, and the user chose it.", "r.example/node:1", "", Request{Use: Node, Named: "r.example/node:1"}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -230,9 +230,9 @@ func TestEnsurePullsThePlaneByDigestOnly(t *testing.T) {
 			if tc.local != "" {
 				e.AddImage(engine.Image{Tags: []string{tc.local}}, nil)
 			}
-			image, err := Choose(t.Context(), e, tc.wish)
+			image, err := Choose(t.Context(), e, tc.request)
 			must.Succeed(t, err)
-			err = Ensure(t.Context(), e, tc.wish.Use, image, nil)
+			err = Ensure(t.Context(), e, tc.request.Use, image, nil)
 			if tc.want == nil {
 				if err != nil {
 					t.Errorf("%s Got: %v", tc.reason, err)

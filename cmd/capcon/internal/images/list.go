@@ -43,33 +43,33 @@ type Report struct {
 // versions of Kubernetes that are there. Load balancer first: it is the
 // smallest.
 func List(ctx context.Context, e Inspector) ([]Report, error) {
-	wishes := []Wish{
+	requests := []Request{
 		{Use: LoadBalancer}, {Use: Plane}, {Use: Node, KubernetesVersion: input.DefaultKubernetes()},
 	}
 	for _, version := range node.KnownVersions() {
 		if version != input.DefaultKubernetes() {
-			wishes = append(wishes, Wish{Use: Node, KubernetesVersion: version})
+			requests = append(requests, Request{Use: Node, KubernetesVersion: version})
 		}
 	}
 	var found []Report
-	for _, wish := range wishes {
-		one, err := report(ctx, e, wish)
+	for _, request := range requests {
+		one, err := report(ctx, e, request)
 		if err != nil {
 			return nil, err
 		}
-		if one.Present || wish.KubernetesVersion == "" || wish.KubernetesVersion == input.DefaultKubernetes() {
+		if one.Present || request.KubernetesVersion == "" || request.KubernetesVersion == input.DefaultKubernetes() {
 			found = append(found, one)
 		}
 	}
 	return found, nil
 }
 
-func report(ctx context.Context, e Inspector, wish Wish) (Report, error) {
-	reference, err := Choose(ctx, e, wish)
+func report(ctx context.Context, e Inspector, request Request) (Report, error) {
+	reference, err := Choose(ctx, e, request)
 	if err != nil {
 		return Report{}, err
 	}
-	result := Report{Use: string(wish.Use), KubernetesVersion: wish.KubernetesVersion, Reference: reference}
+	result := Report{Use: string(request.Use), KubernetesVersion: request.KubernetesVersion, Reference: reference}
 	image, found, err := Find(ctx, e, reference)
 	result.Present, result.SizeBytes = found, image.SizeBytes
 	return result, err

@@ -57,8 +57,7 @@ type Object struct {
 	// Status of a container.
 	Status    engine.Status
 	CreatedAt time.Time
-	// Networks of a container; of a network the containers on it that run,
-	// whose soever they are.
+	// Networks of a container; of a network all running containers on it, regardless of owner.
 	Networks, Users []string
 }
 
@@ -97,15 +96,15 @@ func Collect(ctx context.Context, e Engine) ([]Object, error) {
 // labeledAny lists what was made for clusters, and what was made for the
 // creation of their networks.
 func labeledAny[T any](ctx context.Context, list func(context.Context, map[string]string) ([]T, error)) ([]T, error) {
-	var found []T
+	var all []T
 	for _, label := range []string{identity.LabelManaged, engine.LabelCreating} {
 		some, err := list(ctx, map[string]string{label: ""})
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, some...)
+		all = append(all, some...)
 	}
-	return found, nil
+	return all, nil
 }
 
 func collectContainers(ctx context.Context, e engine.ContainerReader) ([]Object, error) {

@@ -181,7 +181,7 @@ func (w World) decideCreating(object Object) Decision {
 }
 
 func (w World) decideOwned(object Object) Decision {
-	if manager, found := w.ManagerOf(object.Owner.ID); found {
+	if manager, managed := w.ManagerOf(object.Owner.ID); managed {
 		return keep(object, fmt.Sprintf("its cluster is in %s", manager.Name))
 	}
 	record := w.recordOf(object.Owner.ID)

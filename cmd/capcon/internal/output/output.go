@@ -111,6 +111,14 @@ func (p *Printer) Table(lines []string) error {
 	return nil
 }
 
+// Cut a line to the columns, which keeps it from wrapping; below 1 = any number.
+func Cut(line string, columns int) string {
+	if runes := []rune(line); columns > 0 && len(runes) > columns {
+		return string(runes[:columns-1]) + "…"
+	}
+	return line
+}
+
 // Plural is a count of something regular.
 func Plural(count int, noun string) string {
 	if count == 1 {

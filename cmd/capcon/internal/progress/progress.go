@@ -26,6 +26,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 )
 
 // State of a step.
@@ -164,7 +166,7 @@ func (t *terminal) Show(steps []Step) {
 	}
 	picture.WriteString(eraseBelow)
 	columns, rows := t.look.Size()
-	picture.WriteString(cut(fmt.Sprintf("%s %s", t.look.Title, strings.TrimSpace(elapsed(t.now().Sub(t.start)))), columns) + "\n")
+	picture.WriteString(output.Cut(fmt.Sprintf("%s %s", t.look.Title, strings.TrimSpace(elapsed(t.now().Sub(t.start)))), columns) + "\n")
 	nameWidth := widest(steps)
 	shown := fit(steps, rows)
 	for _, step := range shown {
@@ -198,7 +200,7 @@ func (t *terminal) draw(step Step, nameWidth, columns int) string {
 		indent = "   "
 	}
 	const signAndSpaces = 3
-	text := cut(fmt.Sprintf("%-*s  %s", nameWidth, step.Name, step.Detail), columns-len(indent)-signAndSpaces)
+	text := output.Cut(fmt.Sprintf("%-*s  %s", nameWidth, step.Name, step.Detail), columns-len(indent)-signAndSpaces)
 	if t.look.Plain {
 		return indent + look.sign + " " + text
 	}
@@ -211,13 +213,4 @@ func widest(steps []Step) int {
 		width = max(width, utf8.RuneCountInString(step.Name))
 	}
 	return width
-}
-
-// cut keeps a line from wrapping, which would make the picture taller than
-// what is erased.
-func cut(text string, columns int) string {
-	if columns < 1 || utf8.RuneCountInString(text) <= columns {
-		return text
-	}
-	return string([]rune(text)[:columns-1]) + "…"
 }

@@ -141,6 +141,37 @@ func TestTerminalStaysLowerThanTheScreen(t *testing.T) {
 	}
 }
 
+func TestBoard(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	c := &clock{now: time.Unix(0, 0)}
+	board := NewBoard("Creating", Terminal{Out: &out, Size: func() (int, int) { return 0, 0 }, Now: c.Now})
+	board.Waiting("images", "looking")
+	board.Begin("images", "begun again")
+	board.Figure("images", "1 MB")
+	board.Finished("images", "there")
+	board.Failed("plane", "no space")
+	board.Replace([]string{"images"}, Step{Name: "cluster", Detail: "network"})
+	board.Nest(Step{Name: "cluster", Detail: "nodes"}, Step{Name: "a", Indented: true, Ended: "deleted"})
+	board.Nest(Step{Name: "cluster", State: Done})
+	board.Interrupt(func() { out.WriteString("question\n") })
+	board.Close()
+	want := `   0s waiting images: looking
+   0s waiting images: 1 MB
+   0s done    images: there
+   0s failed  plane: no space
+   0s waiting cluster: network
+   0s waiting cluster: nodes
+   0s waiting a: ` + `
+   0s done    cluster: ` + `
+   0s         a: deleted
+question
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("Each change of a step is a line, and nothing else is (-want +got):\n%s", diff)
+	}
+}
+
 // screen plays the escape sequences that the terminal display uses.
 func screen(output string) []string {
 	for _, color := range []string{green, red, dim, plain} {

@@ -71,7 +71,7 @@ func (m *ManagementPlane) EnsurePlane(ctx context.Context, b *progress.Board, be
 func (s *Session) PlaneImage(ctx context.Context, b *progress.Board, request input.Request, present plane.State) (string, error) {
 	image := present.Image
 	if image == "" || request.PlaneImage != "" {
-		chosen, err := images.Choose(ctx, s.Engine, images.Wish{
+		chosen, err := images.Choose(ctx, s.Engine, images.Request{
 			Use: images.Plane, Named: request.PlaneImage, Registry: request.Registry,
 		})
 		if err != nil {

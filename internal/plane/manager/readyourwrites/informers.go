@@ -60,7 +60,7 @@ func (i *Informers) Register(registry prometheus.Registerer) error {
 }
 
 // Watch returns the options of a cache whose informers are added when they are
-// created. Of the selectors only those by label are known: a write of an
+// created. Only label selectors are supported: a write of an
 // object that a field selector or a namespace leaves out waits until the limit.
 func (i *Informers) Watch(options cache.Options) (cache.Options, error) {
 	create := options.NewInformer
@@ -130,10 +130,10 @@ func (i informer) shows(written write) bool {
 		}
 	}
 	// Also of an object that the selector no longer matches.
-	found, exists, err := store.GetByKey(written.key.String())
+	object, exists, err := store.GetByKey(written.key.String())
 	if err != nil || !exists {
 		return err == nil
 	}
-	accessor, err := meta.Accessor(found)
+	accessor, err := meta.Accessor(object)
 	return err == nil && accessor.GetUID() != written.uid
 }

@@ -108,7 +108,7 @@ func up(ctx context.Context, s *session.Session, options options) error {
 }
 
 func ensure(ctx context.Context, s *session.Session, b *progress.Board, options options) (localregistry.Registry, error) {
-	chosen, err := images.Choose(ctx, s.Engine, images.Wish{Use: images.Registry, Named: options.image})
+	chosen, err := images.Choose(ctx, s.Engine, images.Request{Use: images.Registry, Named: options.image})
 	if err != nil {
 		return localregistry.Registry{}, err
 	}

@@ -75,13 +75,13 @@ func (r *run) fetchImages(ctx context.Context, node, loadBalancer, version strin
 }
 
 func (r *run) nodeImage(ctx context.Context, version string) (string, error) {
-	return images.Choose(ctx, r.session.Engine, images.Wish{
+	return images.Choose(ctx, r.session.Engine, images.Request{
 		Use: images.Node, Named: r.request.Image, Registry: r.request.Registry, KubernetesVersion: version,
 	})
 }
 
 func (r *run) loadBalancerImage(ctx context.Context) (string, error) {
-	return images.Choose(ctx, r.session.Engine, images.Wish{
+	return images.Choose(ctx, r.session.Engine, images.Request{
 		Use: images.LoadBalancer, Named: r.request.LoadBalancerImage, Registry: r.request.Registry,
 	})
 }
