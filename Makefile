@@ -126,11 +126,11 @@ images-load: ## The same, and load those that the engine does not have (KUBERNET
 
 .PHONY: registry
 registry: ## Run a registry with our images under their public names, for REGISTRY=127.0.0.1:5000
-	@hack/registry.sh start
+	@$(MAKE) -C lab $@
 
 .PHONY: registry-stop
 registry-stop: ## Remove that registry with what it holds
-	@hack/registry.sh stop
+	@$(MAKE) -C lab $@
 
 ##@ Run
 

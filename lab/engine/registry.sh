@@ -17,14 +17,14 @@
 # ones have, so that what a user with a registry sees can be tried without one.
 # "make images-load" must have been run.
 #
-#   hack/registry.sh start   start it on 127.0.0.1:5000 and fill it
-#   hack/registry.sh stop    remove it with what it holds
+#   lab/engine/registry.sh start   start it on 127.0.0.1:5000 and fill it
+#   lab/engine/registry.sh stop    remove it with what it holds
 #
 # Environment:
 #   ENGINE  docker, podman or auto (default)
 
 # shellcheck source=hack/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../../hack/lib.sh"
 
 readonly container=capcon-test-registry
 readonly address=127.0.0.1:5000
@@ -41,7 +41,7 @@ main() {
   case "${1:-}" in
   start) start ;;
   stop) engine rm --force --volumes "${container}" >/dev/null ;;
-  *) die "What to do is missing or unknown: ${1:-nothing}." "hack/registry.sh start | stop" ;;
+  *) die "What to do is missing or unknown: ${1:-nothing}." "lab/engine/registry.sh start | stop" ;;
   esac
 }
 
@@ -56,7 +56,7 @@ start() {
     say "Pushing ${image} as ${address}/${public[${image}]}."
     engine tag "${image}" "${address}/${public[${image}]}"
     digest="$(push "${address}/${public[${image}]}")"
-    [[ "${digest}" == sha256:* ]] || die "${ENGINE} printed no digest for ${image}." "Try again: hack/registry.sh start"
+    [[ "${digest}" == sha256:* ]] || die "${ENGINE} printed no digest for ${image}." "Try again: lab/engine/registry.sh start"
     [[ "${image}" != localhost/capcon/plane:* ]] || plane="${address}/capcon/plane@${digest}"
     # The tag alone: a pull must not find it there already.
     engine rmi "${address}/${public[${image}]}" >/dev/null
