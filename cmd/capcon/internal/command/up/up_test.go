@@ -37,27 +37,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-func TestUpAgainChangesOnlyWhatIsAsked(t *testing.T) {
-	t.Parallel()
-	w := commandtest.Created(t, "--workers", "3")
-	cases := []struct {
-		reason string
-		args   []string
-		want   [2]int32
-	}{
-		{"Flags that are not given change nothing.", nil, [2]int32{1, 3}},
-		{"A flag changes what it names.", []string{"--control-planes", "3"}, [2]int32{3, 3}},
-	}
-	for _, tc := range cases {
-		// No controller updates the counts: it would wait forever.
-		w.RunUntilItWaits(append([]string{"up", "demo"}, tc.args...)...)
-		topology := w.Cluster().Spec.Topology
-		if got := [2]int32{*topology.ControlPlane.Replicas, *topology.Workers.MachineDeployments[0].Replicas}; got != tc.want {
-			t.Errorf("%s Got %d", tc.reason, got)
-		}
-	}
-}
-
 // Control planes take Pods where a new cluster has no workers, also once it has some: with a
 // taint, all of them would be replaced.
 func TestUpWithoutWorkers(t *testing.T) {

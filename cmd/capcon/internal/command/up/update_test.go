@@ -281,18 +281,6 @@ func rename(w *commandtest.World, from, to string) {
 	}
 }
 
-func TestUpStartsAStoppedClusterByItsPlan(t *testing.T) {
-	t.Parallel()
-	w := commandtest.WithVolume(t)
-	cluster := w.Cluster()
-	cluster.Annotations = map[string]string{infrav1.StoppedAnnotation: "", "other": "stays"}
-	must.Succeed(t, w.Client.Update(t.Context(), cluster))
-	commandtest.Contains(t, w.MustRun("up", "demo"), infrav1.StoppedAnnotation)
-	if diff := cmp.Diff(map[string]string{"other": "stays"}, w.Cluster().Annotations); diff != "" {
-		t.Errorf("Annotations (-want +got):\n%s", diff)
-	}
-}
-
 func TestUpDryRun(t *testing.T) {
 	t.Parallel()
 	t.Run("of a new cluster", func(t *testing.T) {
