@@ -147,7 +147,7 @@ func TestBoard(t *testing.T) {
 	c := &clock{now: time.Unix(0, 0)}
 	board := NewBoard("Creating", Terminal{Out: &out, Size: func() (int, int) { return 0, 0 }, Now: c.Now})
 	board.Waiting("images", "looking")
-	board.Begin("images", "begun again")
+	board.Begin("images", "started again")
 	board.Figure("images", "1 MB")
 	board.Finished("images", "there")
 	board.Failed("plane", "no space")
