@@ -93,7 +93,7 @@ func NodeContainers(t *testing.T, eng engine.ContainerReader, cluster string) []
 	return containers
 }
 
-// ListNodeContainers is nodeContainers for callers that retry.
+// ListNodeContainers is NodeContainers for callers that retry.
 func ListNodeContainers(ctx context.Context, eng engine.ContainerReader, cluster string) ([]engine.Container, error) {
 	containers, err := eng.ListContainers(ctx, map[string]string{identity.LabelCluster: cluster, identity.LabelMachine: ""})
 	if err != nil {

@@ -65,10 +65,10 @@ type Declared struct {
 	Cluster          *clusterv1.Cluster
 	ContainerCluster *infrav1.ContainerCluster
 	ControlPlane     *controlplanev1.KubeadmControlPlane
-	// machines and workers are the templates of control planes and workers.
+	// Machines and workers are the templates of control planes and workers.
 	Machines, Workers *infrav1.ContainerMachineTemplate
 	workerConfig      *bootstrapv1.KubeadmConfigTemplate
-	// deployments of workers; none where there are no workers.
+	// Deployments of workers; none where there are no workers.
 	Deployments []*clusterv1.MachineDeployment
 }
 

@@ -93,7 +93,7 @@ func Management(t *testing.T, program *Program) client.Client {
 	return api
 }
 
-// ConnectManagement is management for callers that retry.
+// ConnectManagement is Management for callers that retry.
 func ConnectManagement(ctx context.Context, warnings io.Writer, program *Program) (client.Client, error) {
 	kubeconfig, err := program.getKubeconfig(ctx, "--management")
 	if err != nil {

@@ -41,7 +41,7 @@ import (
 // Root of the repository, seen from the packages of the suites.
 const Root = "../../.."
 
-// MustOutput is mustRun for what is too long for the test's log.
+// MustOutput is MustRun for what is too long for the test's log.
 func (c *Program) MustOutput(args ...string) string {
 	c.T.Helper()
 	output, err := c.Command(c.T.Context(), append(args, "--engine", integration.EngineName())...).Output()
@@ -55,9 +55,9 @@ func (c *Program) MustOutput(args ...string) string {
 type Program struct {
 	T    *testing.T
 	Path string
-	// cluster that the test is about.
+	// Cluster that the test is about.
 	Cluster string
-	// attributes of its processes, nil for those of the test's.
+	// Attributes of its processes, nil for those of the test's.
 	Attributes *syscall.SysProcAttr
 }
 
@@ -141,7 +141,7 @@ func (c *Program) Kubeconfig(args ...string) []byte {
 	return kubeconfig
 }
 
-// getKubeconfig is kubeconfig for callers that retry.
+// getKubeconfig is Kubeconfig for callers that retry.
 func (c *Program) getKubeconfig(ctx context.Context, args ...string) ([]byte, error) {
 	args = append([]string{"kubeconfig", "--engine", integration.EngineName()}, args...)
 	kubeconfig, err := c.Command(ctx, args...).Output()
