@@ -57,11 +57,11 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/clusterfilter"
-	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
 )
 
@@ -194,7 +194,7 @@ func cacheOptions(opts *options) cache.Options {
 // setup adds health checks, the webhooks, the cache of workload clusters and the
 // controllers, unless the installed definitions would lose what these write.
 func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *options) error {
-	if err := definitions.Check(ctx, mgr.GetAPIReader()); err != nil {
+	if err := release.CheckDefinitions(ctx, mgr.GetAPIReader()); err != nil {
 		return fmt.Errorf("check installed CRDs: %w", err)
 	}
 	if err := setupProbes(mgr); err != nil {

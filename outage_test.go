@@ -42,10 +42,10 @@ import (
 	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/enginetest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -119,7 +119,7 @@ func needsDefinitions(t *testing.T) {
 	opts := defaultOptions()
 	opts.healthAddress = "0"
 	mgr := must.Get(newManager(opts))(t)
-	var outdated *definitions.OutdatedError
+	var outdated *release.OutdatedError
 	if err := setup(t.Context(), mgr, nil, opts); !errors.As(err, &outdated) {
 		t.Fatalf("without any definition the manager's start ends with %v", err)
 	}

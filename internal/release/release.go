@@ -14,7 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package release knows which release a program is of.
+// Package release knows which release a program is of, and whether a management cluster has
+// the custom resource definitions of it. It imports no controllers: they start only once
+// nothing is missing.
 package release
 
 import (

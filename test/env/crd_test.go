@@ -36,7 +36,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/contract"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/definitions"
+	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -44,17 +44,17 @@ import (
 // checkOutdated makes a definition older than the manager, which must notice it.
 func checkOutdated(t *testing.T, api client.Client) {
 	t.Helper()
-	must.Succeed(t, definitions.Check(t.Context(), api))
+	must.Succeed(t, release.CheckDefinitions(t.Context(), api))
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	name := contract.CalculateCRDName(infrav1.GroupVersion.Group, "ContainerCluster")
 	must.Succeed(t, api.Get(t.Context(), client.ObjectKey{Name: name}, definition))
 	delete(definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties, "ownerID")
 	must.Succeed(t, api.Update(t.Context(), definition))
-	var got *definitions.OutdatedError
-	if err := definitions.Check(t.Context(), api); !errors.As(err, &got) {
+	var got *release.OutdatedError
+	if err := release.CheckDefinitions(t.Context(), api); !errors.As(err, &got) {
 		t.Fatalf("the manager would start with an older definition: %v", err)
 	}
-	if diff := cmp.Diff(&definitions.OutdatedError{Definition: name, Lacks: []string{"spec.ownerID"}}, got); diff != "" {
+	if diff := cmp.Diff(&release.OutdatedError{Definition: name, Lacks: []string{"spec.ownerID"}}, got); diff != "" {
 		t.Errorf("the older definition (-want +got):\n%s", diff)
 	}
 }

@@ -14,13 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package definitions compares the custom resource definitions of a management cluster
-// with those of this release. An API server drops fields that a definition lacks, without
-// an error: the manager would lose what it writes into them, such as the owner ID that it
-// finds a cluster's containers by.
-//
-// It imports no controllers: they start only once it has found nothing missing.
-package definitions
+package release
 
 import (
 	"context"
@@ -58,10 +52,12 @@ func (e *OutdatedError) Error() string {
 		e.Definition, problem)
 }
 
-// Check returns an *OutdatedError unless the API server has all definitions of this
-// release, with all their fields. They may have more. The scheme of the reader has the
+// CheckDefinitions returns an *OutdatedError unless the API server has all definitions of this
+// release, with all their fields. They may have more. An API server drops fields that a
+// definition lacks, without an error: the manager would lose what it writes into them, such
+// as the owner ID that it finds a cluster's containers by. The scheme of the reader has the
 // types of apiextensions.k8s.io/v1.
-func Check(ctx context.Context, api client.Reader) error {
+func CheckDefinitions(ctx context.Context, api client.Reader) error {
 	needed, err := embedded()
 	if err != nil {
 		return err
@@ -126,7 +122,7 @@ func fields(path string, installed, needed apiextensionsv1.JSONSchemaProps) []st
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(needed.Properties)) {
 		child := strings.TrimPrefix(path+"."+name, ".")
-		if has, found := installed.Properties[name]; found {
+		if has, ok := installed.Properties[name]; ok {
 			missing = append(missing, fields(child, has, needed.Properties[name])...)
 		} else {
 			missing = append(missing, child)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package definitions
+package release
 
 import (
 	"errors"
@@ -84,7 +84,7 @@ func versions(t *testing.T, text string) []apiextensionsv1.CustomResourceDefinit
 	return read
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckDefinitions(t *testing.T) {
 	t.Parallel()
 	const (
 		name   = "CustomResourceDefinition containerclusters.infrastructure.cluster.x-k8s.io "
@@ -104,7 +104,7 @@ func TestCheck(t *testing.T) {
 		scheme := runtime.NewScheme()
 		must.Succeed(t, apiextensionsv1.AddToScheme(scheme))
 		list := &apiextensionsv1.CustomResourceDefinitionList{Items: installed(definitions)}
-		err = Check(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithLists(list).Build())
+		err = CheckDefinitions(t.Context(), fake.NewClientBuilder().WithScheme(scheme).WithLists(list).Build())
 		var outdated *OutdatedError
 		if want == "" && err != nil || want != "" && (!errors.As(err, &outdated) || err.Error() != want) {
 			t.Errorf("Got %v, want %q", err, want)

@@ -1,0 +1,30 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package release
+
+import "testing"
+
+// A test is a program of no release.
+func TestUnreleased(t *testing.T) {
+	t.Parallel()
+	if Version() != "" || Provider() != unreleased || Tag() != "dev" {
+		t.Errorf("version %q, provider %q, tag %q", Version(), Provider(), Tag())
+	}
+	if got := Program(); got == "" {
+		t.Error("a program has the version of its module or its commit")
+	}
+}
