@@ -125,7 +125,7 @@ type Backend struct {
 type InvalidError struct {
 	// Field of Config, such as "frontends[0].backends[0].name".
 	Field string
-	// Value as given.
+	// Value of the field.
 	Value string
 	// Reason is what is wrong with it.
 	Reason string

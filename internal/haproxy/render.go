@@ -28,7 +28,7 @@ import (
 	"text/template"
 )
 
-// What the process is started with and asked.
+// What the process is started with, and the paths of requests to it.
 const (
 	// ConfigPath of the configuration; that of the stock image.
 	ConfigPath = "/usr/local/etc/haproxy/haproxy.cfg"
@@ -45,7 +45,7 @@ const (
 )
 
 const (
-	// OpenFiles is the RLIMIT_NOFILE the process is to be given. It must be
+	// OpenFiles is the RLIMIT_NOFILE of the process. It must be
 	// set: engines' defaults run from 1024 to 1073741816, and haproxy sizes
 	// its tables by what it gets. 10000 fits under the hard limits seen on
 	// restricted hosts (20000; a maxconn of 100000 needs 200030 and does not

@@ -18,6 +18,6 @@ limitations under the License.
 //
 // A reconcile asks whether an image is there; where it is not, a pull continues
 // in the background and the reconcile comes back later. The tracker's state
-// may be lost at any time: the engine is asked first, and a pull that ended
+// may be lost at any time: the engine is inspected first, and a pull that ended
 // with the manager is started again.
 package imagepull

@@ -50,7 +50,7 @@ type Tracker struct {
 	pulls map[string]*pull
 }
 
-// request for a pull. The pull outlives the call that asked for it and uses the
+// request for a pull. The pull outlives the call that requested it and uses the
 // logger of that call, which names the object.
 type request struct {
 	reference string
@@ -81,7 +81,7 @@ func NewTracker(images engine.Images) *Tracker {
 
 // Status of an image.
 type Status struct {
-	// Reference that was asked for.
+	// Reference of the request.
 	Reference string
 	// Present: the engine has it.
 	Present bool
@@ -133,12 +133,12 @@ func (t *Tracker) Ensure(ctx context.Context, reference string) (Status, error) 
 		t.pulls[reference] = current
 	}
 	if !current.running && !t.now().Before(current.retryAt) {
-		asked := request{reference: reference}
+		requested := request{reference: reference}
 		if log, err := logr.FromContext(ctx); err == nil {
-			asked.log = &log
+			requested.log = &log
 		}
 		select {
-		case t.requests <- asked:
+		case t.requests <- requested:
 			current.running = true
 		default:
 			// The next call asks again.
@@ -155,7 +155,7 @@ func (t *Tracker) forget(reference string) {
 	}
 }
 
-// Start pulls what is asked for until ctx ends. It returns when no pull runs
+// Start pulls what is requested until ctx ends. It returns when no pull runs
 // any more.
 func (t *Tracker) Start(ctx context.Context) error {
 	var pulls sync.WaitGroup
@@ -164,12 +164,12 @@ func (t *Tracker) Start(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case asked := <-t.requests:
+		case requested := <-t.requests:
 			pulling := ctx
-			if asked.log != nil {
-				pulling = logr.NewContext(ctx, *asked.log)
+			if requested.log != nil {
+				pulling = logr.NewContext(ctx, *requested.log)
 			}
-			pulls.Go(func() { t.pull(pulling, asked.reference) })
+			pulls.Go(func() { t.pull(pulling, requested.reference) })
 		}
 	}
 }

@@ -40,7 +40,7 @@ type State struct {
 	Exists, Running, Paused bool
 	// Exit of its last run, where it does not run.
 	Exit engine.Exit
-	// Addresses it was given, IPv4 first, also while it does not run.
+	// Addresses of the container, IPv4 first, also while it does not run.
 	Addresses []netip.Addr
 	// HostPorts by the port that each publishes; none while it does not run.
 	HostPorts map[uint16]uint16

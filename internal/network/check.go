@@ -40,7 +40,7 @@ func CheckName(name string) error {
 
 // SubnetError says why no network can be created with a subnet.
 type SubnetError struct {
-	// Subnet as it was given.
+	// Subnet of the input.
 	Subnet string
 	// Reason and Remedy, for users.
 	Reason, Remedy string
@@ -116,7 +116,7 @@ func CheckAddress(subnet netip.Prefix, address netip.Addr) error {
 	return nil
 }
 
-// CheckStatic says why no container may be given an address on a network: *SubnetError. It
+// CheckStatic says why no container may have an address on a network: *SubnetError. It
 // is not in a subnet, or is kept for others. Whether it is free shows when a container has it.
 func CheckStatic(network engine.Network, address netip.Addr) error {
 	var err error = &SubnetError{Subnet: network.Name, Reason: fmt.Sprintf("does not contain %s", address), Remedy: "use an address of the network"}

@@ -31,7 +31,7 @@ import (
 // DefaultName of the network that clusters live on.
 const DefaultName = "capcon"
 
-// Request says what network is wanted.
+// Request describes the desired network.
 type Request struct {
 	// Name of the network; empty means DefaultName.
 	Name string
@@ -65,7 +65,7 @@ func (e *UnusableError) Is(target error) bool { return target == ErrUnusable }
 // Ensure returns the network, and creates it with identity.LabelManaged where
 // it is absent. It may be called by many processes concurrently: one of them
 // creates. A name that CheckName refuses, and a network that exists and lacks
-// an IPv4 or IPv6 subnet asked for, has another one, is no bridge, or takes no
+// a requested IPv4 or IPv6 subnet, has another one, is no bridge, or takes no
 // static addresses: *UnusableError. A subnet taken by another network: a
 // ConflictError of ResourceSubnet.
 func Ensure(ctx context.Context, networks engine.Networks, request Request) (engine.Network, error) {
@@ -102,9 +102,8 @@ func create(ctx context.Context, networks engine.Networks, name string, request 
 	return network, err
 }
 
-// usable says whether containers can be given static addresses in the subnets
-// wanted.
-func usable(network engine.Network, wanted []netip.Prefix) error {
+// usable checks that containers can have static addresses in the desired subnets.
+func usable(network engine.Network, desired []netip.Prefix) error {
 	unusable := func(reason, remedy string) error {
 		return &UnusableError{Network: network.Name, Reason: reason, Remedy: remedy}
 	}
@@ -117,10 +116,10 @@ func usable(network engine.Network, wanted []netip.Prefix) error {
 	if len(network.Subnets) == 0 {
 		return unusable("has no subnet", remedyOther)
 	}
-	if !slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().Is4() }) && len(wanted) == 0 {
+	if !slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().Is4() }) && len(desired) == 0 {
 		return unusable("has no IPv4 subnet", "set its IPv6 subnet in spec.network.subnet, or use another network")
 	}
-	for _, prefix := range wanted {
+	for _, prefix := range desired {
 		at := slices.IndexFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().BitLen() == prefix.Addr().BitLen() })
 		if at < 0 {
 			return unusable(fmt.Sprintf("has no subnet of the IP family of %s", prefix), remedyOther)

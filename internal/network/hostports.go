@@ -47,7 +47,7 @@ type HostPortRange struct {
 	First, Last uint16
 }
 
-// DefaultHostPorts is the range that is used where none is given.
+// DefaultHostPorts is the range that is used where none is set.
 func DefaultHostPorts() HostPortRange { return HostPortRange{First: firstHostPort, Last: lastHostPort} }
 
 // ErrHostPortRange says that a text is no range of host ports.
@@ -110,7 +110,7 @@ func HostPortKey(container string, port engine.PortBinding) string {
 }
 
 // HostPortCandidates are the choices of host ports to try for a container, in order: those
-// that are given stay, and a free one is chosen for each that is 0. They are chosen
+// that are set stay, and a free one is chosen for each that is 0. They are chosen
 // here and not by the engine, which would choose another one each time the
 // container starts. They follow from the container's name, so that one that is
 // created again most likely gets them again.

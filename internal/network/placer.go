@@ -36,7 +36,7 @@ import (
 const maxAttempts = 32
 
 // cleanupTimeout bounds the removal of a container that could not be placed,
-// which also happens when the caller has given up.
+// which also happens when the caller has canceled.
 const cleanupTimeout = 30 * time.Second
 
 // placer is one call of Place.
@@ -46,7 +46,7 @@ type placer struct {
 	// refused are addresses that could not be had although they seemed free.
 	refused  Holders
 	attempts int
-	// chosen are the addresses of the last attempt that were not given.
+	// chosen are the addresses of the last attempt that were not requested.
 	chosen []netip.Addr
 }
 
@@ -57,7 +57,7 @@ func (p *placer) mayRetry(err error) bool {
 		return false
 	}
 	if len(p.placement.Addresses) > 0 {
-		// It may be a given address that is taken: then no other helps.
+		// It may be a requested address that is taken: then no other helps.
 		address, err := netip.ParseAddr(conflict.Value)
 		if err != nil || slices.Contains(p.placement.Addresses, address) {
 			return false
@@ -163,7 +163,7 @@ func (p *placer) start(ctx context.Context, id string, addresses []netip.Addr) e
 	return nil
 }
 
-// choose returns the addresses to try: those given, and one for each other
+// choose returns the addresses to try: the requested ones, and one for each other
 // subnet of the network.
 func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 	p.chosen = nil

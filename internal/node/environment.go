@@ -28,8 +28,8 @@ func proxies() []string { return []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY
 
 // environment escapes what systemd takes for a specifier, such as a percent-encoded
 // character of a password: it would leave out the whole variable.
-func environment(given map[string]string) map[string]string {
-	escaped := maps.Clone(given)
+func environment(variables map[string]string) map[string]string {
+	escaped := maps.Clone(variables)
 	for _, name := range proxies() {
 		if value, ok := escaped[name]; ok {
 			escaped[name] = strings.ReplaceAll(value, "%", "%%")

@@ -70,7 +70,7 @@ type MountError struct {
 	// OfHost says that it is the mount's HostPath, otherwise it is the
 	// ContainerPath.
 	OfHost bool
-	// Path that was given.
+	// Path of the input.
 	Path string
 	// Reason and Remedy, for users.
 	Reason, Remedy string
@@ -110,29 +110,29 @@ func CheckMounts(mounts []Mount, bootstrap []string) []*MountError {
 
 // unclean: engines clean paths in ways of their own, and then two mounts are
 // one, or a mount is somewhere else than it seems.
-func unclean(given string) (reason, remedy string) {
+func unclean(target string) (reason, remedy string) {
 	switch {
-	case !path.IsAbs(given):
+	case !path.IsAbs(target):
 		return "is not absolute", "use a path that begins with a slash"
-	case path.Clean(given) != given:
-		return "is not a clean path", "use " + path.Clean(given)
-	case strings.ContainsFunc(given, func(r rune) bool { return r < ' ' || r == 0x7f }):
+	case path.Clean(target) != target:
+		return "is not a clean path", "use " + path.Clean(target)
+	case strings.ContainsFunc(target, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return "contains a control character", "remove it"
 	default:
 		return "", ""
 	}
 }
 
-func hides(given string, reserved []needed) (reason, remedy string) {
+func hides(target string, reserved []needed) (reason, remedy string) {
 	remedy = "use another path, such as /mnt/data"
-	if i := slices.IndexFunc(reserved, func(n needed) bool { return n.path == given }); i >= 0 {
+	if i := slices.IndexFunc(reserved, func(n needed) bool { return n.path == target }); i >= 0 {
 		return "is used by the node: " + reserved[i].reason, remedy
 	}
 	for _, n := range reserved {
 		switch {
-		case below(n.path, given):
+		case below(n.path, target):
 			return fmt.Sprintf("would hide %s, which the node uses: %s", n.path, n.reason), remedy
-		case n.whole && below(given, n.path):
+		case n.whole && below(target, n.path):
 			return fmt.Sprintf("is below %s, which the node uses: %s", n.path, n.reason), remedy
 		}
 	}
@@ -141,12 +141,12 @@ func hides(given string, reserved []needed) (reason, remedy string) {
 
 // collides: what is mounted in which order is the engine's to decide, and what
 // a mount within another needs is made on the host.
-func collides(given string, before []Mount) (reason, remedy string) {
+func collides(target string, before []Mount) (reason, remedy string) {
 	for i, mount := range before {
 		switch {
-		case given == mount.ContainerPath:
+		case target == mount.ContainerPath:
 			return fmt.Sprintf("is also the path of mount %d", i), "use another path for one of them"
-		case below(given, mount.ContainerPath), below(mount.ContainerPath, given):
+		case below(target, mount.ContainerPath), below(mount.ContainerPath, target):
 			return fmt.Sprintf("overlaps %s of mount %d", mount.ContainerPath, i), "use paths that do not contain each other"
 		}
 	}
@@ -154,6 +154,6 @@ func collides(given string, before []Mount) (reason, remedy string) {
 }
 
 // below reports whether a clean path lies below another.
-func below(given, parent string) bool {
-	return given != parent && strings.HasPrefix(given, strings.TrimSuffix(parent, "/")+"/")
+func below(target, parent string) bool {
+	return target != parent && strings.HasPrefix(target, strings.TrimSuffix(parent, "/")+"/")
 }

@@ -34,7 +34,7 @@ type Registry struct {
 	// Host of the registry as it begins the names of images; AnyRegistry = all that have
 	// no Registry of their own.
 	Host string
-	// Mirrors are asked in this order, and the registry itself last.
+	// Mirrors are tried in this order, and the registry itself last.
 	Mirrors []Mirror
 	// CABundle in PEM, and Credentials; empty = none other than those of the node image.
 	CABundle    string
@@ -191,15 +191,15 @@ func (c Credentials) header() string {
 }
 
 // StaleRegistryFiles returns the directories of registries that this provider wrote, and
-// that are not wanted any more, of all files below RegistryDirectory by their paths from
+// that are no longer desired, of all files below RegistryDirectory by their paths from
 // the root.
-func StaleRegistryFiles(present, wanted map[string]string) []string {
+func StaleRegistryFiles(present, desired map[string]string) []string {
 	var stale []string
 	for name, content := range present {
 		if path.Base(name) != "hosts.toml" || !strings.HasPrefix(content, registryHeader) {
 			continue
 		}
-		if _, still := wanted[name]; !still {
+		if _, still := desired[name]; !still {
 			stale = append(stale, "/"+path.Dir(name))
 		}
 	}

@@ -30,15 +30,15 @@ type Machine struct {
 	Image string
 	// Labels say whose the container is.
 	Labels map[string]string
-	// Mounts are those the user asked for.
+	// Mounts of the user.
 	Mounts []Mount
-	// Resources are the limits the user asked for.
+	// Resources are the limits that the user set.
 	Resources Resources
 	// Ports to publish, with their host ports.
 	Ports []engine.PortBinding
-	// Environment are the variables the user asked for.
+	// Environment are the variables that the user set.
 	Environment map[string]string
-	// CDIDevices are those the user asked for, by name. Other devices are Mounts: the
+	// CDIDevices of the user, by name. Other devices are Mounts: the
 	// options that engines have for devices do little in a privileged container.
 	CDIDevices []string
 }

@@ -60,7 +60,7 @@ var knownImages = map[string]string{
 
 // VersionError says that a Kubernetes version cannot be run.
 type VersionError struct {
-	// Version as given.
+	// Version of the input.
 	Version string
 	// Problem with it.
 	Problem string

@@ -31,7 +31,7 @@ import (
 // whether it did. Afterwards Pods find it without a registry.
 func (s *Source) CopyTo(ctx context.Context, nodes engine.Executor, container string) (copied bool, err error) {
 	present, err := imagesOf(ctx, nodes, container)
-	if err != nil || present.has(s.wanted()) {
+	if err != nil || present.has(s.desired()) {
 		return false, err
 	}
 	archive, err := s.open(ctx)
@@ -39,7 +39,7 @@ func (s *Source) CopyTo(ctx context.Context, nodes engine.Executor, container st
 		return false, err
 	}
 	// A saved image may have another ID than the engine reported.
-	if present.has(s.wanted()) {
+	if present.has(s.desired()) {
 		return false, nil
 	}
 	// Unpacked when a container is created from it, by the snapshotter that containerd has
@@ -50,7 +50,7 @@ func (s *Source) CopyTo(ctx context.Context, nodes engine.Executor, container st
 	if present, err = imagesOf(ctx, nodes, container); err != nil {
 		return false, err
 	}
-	return true, present.tag(ctx, nodes, container, s.wanted())
+	return true, present.tag(ctx, nodes, container, s.desired())
 }
 
 // Missing returns those of the references that no image of a node has as its name. What is
@@ -88,7 +88,7 @@ func imagesOf(ctx context.Context, nodes engine.Executor, container string) (nod
 	return list.Images, nil
 }
 
-func (n nodeImages) has(wanted nodeImage) bool { return n.idOf(wanted.RepoTags[0]) == wanted.ID }
+func (n nodeImages) has(desired nodeImage) bool { return n.idOf(desired.RepoTags[0]) == desired.ID }
 
 // idOf the image of that name; empty = there is none.
 func (n nodeImages) idOf(name string) string {
@@ -101,12 +101,12 @@ func (n nodeImages) idOf(name string) string {
 }
 
 // tag the imported image: Podman saves app:dev as localhost/app:dev.
-func (n nodeImages) tag(ctx context.Context, nodes engine.Executor, container string, wanted nodeImage) error {
-	if n.has(wanted) {
+func (n nodeImages) tag(ctx context.Context, nodes engine.Executor, container string, desired nodeImage) error {
+	if n.has(desired) {
 		return nil
 	}
-	name := wanted.RepoTags[0]
-	at := slices.IndexFunc(n, func(present nodeImage) bool { return present.ID == wanted.ID && len(present.RepoTags) > 0 })
+	name := desired.RepoTags[0]
+	at := slices.IndexFunc(n, func(present nodeImage) bool { return present.ID == desired.ID && len(present.RepoTags) > 0 })
 	if at < 0 {
 		return fmt.Errorf("image %s not found in containerd after import", name)
 	}

@@ -133,8 +133,8 @@ func (s *Source) Close() error {
 	return errors.Join(err, removed)
 }
 
-// wanted is what a node has to have.
-func (s *Source) wanted() nodeImage {
+// desired is the image that a node must have.
+func (s *Source) desired() nodeImage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return nodeImage{ID: s.id, RepoTags: []string{s.Name}}

@@ -42,7 +42,7 @@ func (p parser) group(node *yaml.Node, name string) (userdata.Group, error) {
 	return group, err
 }
 
-// user reads a user. One that exists is changed; one that is made has no password unless it is given one.
+// user reads a user. One that exists is changed; a new one has no password unless the data has one.
 func (p parser) user(node *yaml.Node, name string) (userdata.User, error) {
 	user := userdata.User{Update: true, UnlockPassword: true, PasswordHash: userdata.NoPassword}
 	known := reader.Fields{

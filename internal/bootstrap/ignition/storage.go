@@ -40,16 +40,16 @@ const (
 type node struct {
 	path, user, group string
 	overwrite         userdata.Switch
-	// mode is 0 where none is given.
+	// mode is 0 if the data has none.
 	mode uint32
 }
 
-// owner is "user:group"; what is not given is root's.
+// owner is "user:group"; the default is root.
 func (n node) owner() string {
 	return cmp.Or(n.user, "root") + ":" + cmp.Or(n.group, "root")
 }
 
-// permissions that are not given are none at all: what was meant is not known, and it may be a key.
+// permissions default to none at all: the intended ones are not known, and the file may be a key.
 func (n node) permissions() uint32 { return cmp.Or(n.mode, userdata.NoPermissions) }
 
 func (p parser) file(node *yaml.Node, path string) (userdata.File, error) {
@@ -122,7 +122,7 @@ func (p parser) common(value *yaml.Node, name string, own reader.Fields) (node, 
 	return common, nil
 }
 
-// mode reads permissions; 0 where none are given.
+// mode reads permissions; 0 if the data has none.
 func (p parser) mode(node *yaml.Node, path string) (uint32, error) {
 	if reader.IsNull(node) {
 		return 0, nil

@@ -65,15 +65,15 @@ func (in Input) kubeletFlags() ([]string, error) {
 		if !kubeletFlag.MatchString(flag) {
 			return nil, fmt.Errorf("kubelet flag %q is not --name or --name=value without spaces and quotes", flag)
 		}
-		if !givenByUser(flag, arguments) {
+		if !setByUser(flag, arguments) {
 			flags = append(flags, flag)
 		}
 	}
 	return flags, nil
 }
 
-// givenByUser reports whether one of the arguments has the flag: the same key of a flag that holds a pair.
-func givenByUser(flag string, user []userdata.Argument) bool {
+// setByUser reports whether one of the arguments has the flag: the same key of a flag that holds a pair.
+func setByUser(flag string, user []userdata.Argument) bool {
 	name, key, isPair := cutFlag(flag)
 	for _, arg := range user {
 		// The kubelet takes an underscore for a dash.
@@ -84,8 +84,8 @@ func givenByUser(flag string, user []userdata.Argument) bool {
 			return true
 		}
 		for pair := range strings.SplitSeq(arg.Value, ",") {
-			given, _, _ := strings.Cut(pair, "=")
-			if strings.TrimSpace(given) == key {
+			userKey, _, _ := strings.Cut(pair, "=")
+			if strings.TrimSpace(userKey) == key {
 				return true
 			}
 		}

@@ -155,7 +155,7 @@ func (c Command) Script() string {
 type User struct {
 	// Name of the account. An account that exists is kept and only completed.
 	Name string
-	// Update changes an account that exists to what is asked for.
+	// Update changes an existing account to these values.
 	Update bool
 	// Gecos is the comment field of the account.
 	Gecos string

@@ -159,7 +159,7 @@ func (c Config) kubeadmDocuments() iter.Seq[document] {
 }
 
 // child returns the value of a key that is to be of a kind. It is created when it is missing or null, and nil when it
-// is something else, which kubeadm will complain about.
+// is something else, which kubeadm refuses.
 func child(mapping *yaml.Node, key string, kind yaml.Kind) *yaml.Node {
 	value := reader.Lookup(mapping, key)
 	switch {
