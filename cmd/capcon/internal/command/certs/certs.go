@@ -73,7 +73,7 @@ func Command(a *session.App) *cobra.Command {
 }
 
 func renewCommand(a *session.App) *cobra.Command {
-	var force bool
+	var options renewOptions
 	var timeout time.Duration
 	command := &cobra.Command{
 		Use:   "renew NAME",
@@ -88,11 +88,11 @@ func renewCommand(a *session.App) *cobra.Command {
 		PreRunE: func(*cobra.Command, []string) error { return input.Refuse(input.CheckTimeout(timeout)...) },
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
 			late := fmt.Sprintf("the certificates of cluster %q were not renewed within %s; run the command again to continue", args[0], timeout)
-			return session.RunWithin(ctx, timeout, late, func(ctx context.Context) error { return renewCertificates(ctx, s, args[0], force) })
+			return session.RunWithin(ctx, timeout, late, func(ctx context.Context) error { return renewCertificates(ctx, s, args[0], options) })
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
-	command.Flags().BoolVar(&force, "force", false, "renew certificates in the first half of their life too")
+	command.Flags().BoolVar(&options.force, "force", false, "renew certificates in the first half of their life too")
 	session.AddTimeout(command, &timeout)
 	return command
 }

@@ -30,9 +30,15 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
-// renewCertificates of a cluster; with force, those in the first half of their life too. Each step is decided by what the nodes have and run, so that
+// renewOptions say which certificates are renewed.
+type renewOptions struct {
+	// force renews those in the first half of their life too.
+	force bool
+}
+
+// renewCertificates of a cluster. Each step is decided by what the nodes have and run, so that
 // a command that was interrupted anywhere is continued by the next one.
-func renewCertificates(ctx context.Context, s *session.Session, cluster string, force bool) error {
+func renewCertificates(ctx context.Context, s *session.Session, cluster string, options renewOptions) error {
 	owner, err := s.OwnerOf(ctx, cluster)
 	if err != nil {
 		return err
@@ -50,7 +56,7 @@ func renewCertificates(ctx context.Context, s *session.Session, cluster string, 
 		return err
 	}
 	b := s.NewBoard("Renewing the certificates of cluster " + cluster)
-	err = renewNodes(ctx, s, b, nodes, force)
+	err = renewNodes(ctx, s, b, nodes, options)
 	b.Close()
 	if err != nil {
 		return err
@@ -110,9 +116,9 @@ func checkRenewable(ctx context.Context, s *session.Session, cluster string, nod
 
 // renewNodes renews the files of all nodes before it restarts anything: members of etcd whose
 // certificates have ended accept no others, and one alone does not become ready.
-func renewNodes(ctx context.Context, s *session.Session, b *progress.Board, nodes []certifiedNode, force bool) error {
+func renewNodes(ctx context.Context, s *session.Session, b *progress.Board, nodes []certifiedNode, options renewOptions) error {
 	for i := range nodes {
-		if err := renewFiles(ctx, s, b, &nodes[i], force); err != nil {
+		if err := renewFiles(ctx, s, b, &nodes[i], options); err != nil {
 			return err
 		}
 	}
@@ -129,8 +135,8 @@ func renewNodes(ctx context.Context, s *session.Session, b *progress.Board, node
 	return nil
 }
 
-func renewFiles(ctx context.Context, s *session.Session, b *progress.Board, node *certifiedNode, force bool) (err error) {
-	if !node.controlPlane || !force && !node.Due(s.Now()) {
+func renewFiles(ctx context.Context, s *session.Session, b *progress.Board, node *certifiedNode, options renewOptions) (err error) {
+	if !node.controlPlane || !options.force && !node.Due(s.Now()) {
 		return nil
 	}
 	b.Waiting(node.Container, "renewing certificates")
