@@ -223,9 +223,6 @@ func workloadClient(ctx context.Context, management client.Reader, cluster clien
 	return workload, nil
 }
 
-func concurrency(asked int) controller.Options {
-	if asked == 0 {
-		asked = defaultConcurrency
-	}
-	return controller.Options{MaxConcurrentReconciles: asked, ReconciliationTimeout: reconciliationTimeout}
+func concurrency(requested int) controller.Options {
+	return controller.Options{MaxConcurrentReconciles: cmp.Or(requested, defaultConcurrency), ReconciliationTimeout: reconciliationTimeout}
 }

@@ -107,8 +107,8 @@ func (p *startPass) remedies() []string {
 }
 
 func isControlPlane(machine infrav1.ContainerMachine) bool {
-	_, found := machine.Labels[clusterv1.MachineControlPlaneLabel]
-	return found
+	_, labeled := machine.Labels[clusterv1.MachineControlPlaneLabel]
+	return labeled
 }
 
 // tiers of containers, in the order in which they are stopped: what is used is stopped

@@ -54,7 +54,7 @@ func (r *Reconciler) report(ctx context.Context, s *scope, status metav1.Conditi
 	if err := reconcile.IgnoreGone(helper.Patch(ctx, s.containerCluster, owned)); err != nil {
 		return fmt.Errorf("patch ContainerCluster: %w", err)
 	}
-	if event, found := eventOf[reason]; found && reason != before {
+	if event, hasEvent := eventOf[reason]; hasEvent && reason != before {
 		r.Events.Eventf(s.cluster, nil, event.kind, event.name, event.action, "%s", message)
 	}
 	return nil

@@ -41,7 +41,7 @@ const (
 	// Nodes that do not become Ready. After it, a MachineHealthCheck may remediate them.
 	startLimit = 5 * time.Minute
 	// restartDelay and maxRestartDelay bound the pause before a container that exited after
-	// its start is started again. It grows with the time since the start began, so that it
+	// its start is started again. It grows with the time since the start of the cluster, so that it
 	// needs no count.
 	restartDelay, maxRestartDelay = time.Second, time.Minute
 	// lostTime is how long the engine may be silent before the limit starts again.

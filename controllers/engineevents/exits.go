@@ -61,7 +61,7 @@ type record struct {
 	engine.Exit
 	// exited distinguishes it from a container of which one process was killed.
 	exited bool
-	// at is when the engine reported it; reported, when it was first asked for.
+	// at is when the engine reported it; reported, when Recent first returned it.
 	at, reported time.Time
 	// event is when it exited by the engine's clock; oom, when a process was OOMKilled.
 	event, oom time.Time
@@ -107,7 +107,7 @@ func (d *Exits) Observe(event engine.Event) {
 }
 
 // Recent returns how the container exited of late, and for how long that is to
-// be reported of it although it runs: some seconds from when it is first asked.
+// be reported of it although it runs: some seconds from the first call.
 func (d *Exits) Recent(containerID string) (engine.Exit, time.Duration) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

@@ -77,7 +77,7 @@ func Source(eng Engine, mapping Mapping) source.Source {
 				}
 			}
 			if isUnlabeled(event) {
-				// The engine is asked, which must not keep other events waiting.
+				// It takes a call of the engine, which must not keep other events waiting.
 				go enqueue()
 				return
 			}

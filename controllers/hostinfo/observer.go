@@ -14,10 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package hostinfo keeps what was found out about an engine's host, so that
-// it is probed once in a while and not for every machine.
+// Package hostinfo caches facts about an engine's host, so that it is probed
+// once in a while and not for every machine.
 //
-// What is kept is lost with the manager and found out again. No caller waits
+// The cache is lost with the manager and filled again. No caller waits
 // for the engine longer than its context allows, and none for what another
 // asks.
 package hostinfo
@@ -31,10 +31,8 @@ import (
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/util/rand"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
@@ -68,7 +66,7 @@ type Observer struct {
 	mutex sync.Mutex
 	// answer of the engine, the last one.
 	answer Answer
-	// facts, the last ones, what they were found with, and when.
+	// facts, the last ones, what they were observed with, and when.
 	facts  *Facts
 	probe  preflight.ProbeContainer
 	probed time.Time
@@ -217,7 +215,7 @@ func share[T any](ctx context.Context, o *Observer, question string, ask func(co
 // look probes the host with a container.
 func (o *Observer) look(ctx context.Context, container preflight.ProbeContainer) (Facts, error) {
 	return share(ctx, o, "probe", func(ctx context.Context) (Facts, error) {
-		facts, err := o.find(ctx, container)
+		facts, err := o.run(ctx, container)
 		o.mutex.Lock()
 		defer o.mutex.Unlock()
 		switch {
@@ -228,122 +226,4 @@ func (o *Observer) look(ctx context.Context, container preflight.ProbeContainer)
 		}
 		return facts, err
 	})
-}
-
-func (o *Observer) find(ctx context.Context, container preflight.ProbeContainer) (Facts, error) {
-	info, err := o.engine.Info(ctx)
-	if err != nil {
-		return Facts{}, fmt.Errorf("get engine info: %w", err)
-	}
-	if err := RemoveLeftovers(ctx, o.engine, o.name); err != nil {
-		return Facts{}, err
-	}
-	probed, err := preflight.Probe(ctx, o.engine, container)
-	if err != nil {
-		return Facts{}, fmt.Errorf("probe the host: %w", err)
-	}
-	modules, err := o.hasKernelModules(ctx, container)
-	if err != nil {
-		return Facts{}, fmt.Errorf("check kernel modules: %w", err)
-	}
-	return Facts{Probed: probed, Node: nodeHost(info, probed, modules)}, nil
-}
-
-func probeLabels() map[string]string {
-	return map[string]string{identity.LabelRole: string(identity.RoleProbe)}
-}
-
-// probeLifetime is more than any probe takes: an older container was left by
-// a manager that was killed.
-const probeLifetime = time.Minute
-
-// Probes returns the names of the containers that probe the host on a network, of
-// any manager, and of those that were left behind there.
-func Probes(ctx context.Context, containers engine.Containers, network string) ([]string, error) {
-	found, err := containers.ListContainers(ctx, probeLabels())
-	if err != nil {
-		return nil, fmt.Errorf("list probe containers: %w", err)
-	}
-	var names []string
-	for _, container := range found {
-		if _, on := container.Networks[network]; on {
-			names = append(names, container.Name)
-		}
-	}
-	return names, nil
-}
-
-// RemoveLeftovers removes the probe containers of managers that were killed, and
-// the one of that name: our own, when no probe is under way.
-func RemoveLeftovers(ctx context.Context, containers engine.Containers, own string) error {
-	found, err := containers.ListContainers(ctx, probeLabels())
-	if err != nil {
-		return fmt.Errorf("list probe containers: %w", err)
-	}
-	for _, container := range found {
-		if container.Name != own && time.Since(container.CreatedAt) < probeLifetime {
-			continue
-		}
-		if err := engine.Remove(ctx, containers, container); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Start removes what managers left that were killed while they probed:
-// immediately what is old, and the rest when it is. A probe that stays
-// would keep its network from being removed.
-func (o *Observer) Start(ctx context.Context) error {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for range 2 {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		}
-		if err := RemoveLeftovers(ctx, o.engine, ""); err != nil && ctx.Err() == nil {
-			ctrl.LoggerFrom(ctx).Error(err, "Failed to remove orphaned probe containers")
-		}
-		timer.Reset(probeLifetime + time.Second)
-	}
-	return nil
-}
-
-// hasKernelModules asks whether the host has the directory by creating a
-// container that mounts it: there is no other way to look at the file system
-// of a host that may be on another machine.
-func (o *Observer) hasKernelModules(ctx context.Context, probe preflight.ProbeContainer) (found bool, err error) {
-	_, err = o.engine.CreateContainer(ctx, engine.Spec{
-		Name:   probe.Name,
-		Image:  probe.Image,
-		Labels: probe.Labels,
-		Mounts: []engine.Mount{{Type: engine.MountBind, Source: "/lib/modules", Target: "/lib/modules", ReadOnly: true}},
-	})
-	if errors.Is(err, engine.ErrInvalid) {
-		return false, nil
-	}
-	if err != nil {
-		return false, engine.Failed("create", probe.Name, err)
-	}
-	if err := o.engine.RemoveContainer(ctx, probe.Name); err != nil {
-		return false, engine.Failed("remove", probe.Name, err)
-	}
-	return true, nil
-}
-
-func nodeHost(info engine.Info, probed preflight.Host, modules bool) node.Host {
-	const resource = uint64(1) << node.CapabilitySysResource
-	return node.Host{
-		CgroupVersion: info.CgroupVersion,
-		// Not where the engine remaps users: nodes are privileged, and so in its own
-		// user namespace.
-		UserNamespace:     info.Rootless,
-		CannotRaiseLimits: probed.HasCapabilities && probed.Capabilities&resource == 0,
-		StorageDriver:     info.StorageDriver,
-		MilliCPU:          int64(info.CPUs) * 1000,
-		MemoryBytes:       info.MemoryBytes,
-		KernelModules:     modules,
-	}
 }

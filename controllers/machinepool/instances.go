@@ -164,8 +164,8 @@ func (i instance) removeFirst() bool {
 	if i.machine == nil {
 		return false
 	}
-	_, asked := i.machine.Annotations[clusterv1.DeleteMachineAnnotation]
-	return asked
+	_, requested := i.machine.Annotations[clusterv1.DeleteMachineAnnotation]
+	return requested
 }
 
 // state in one word, of an instance that is not ready.

@@ -28,7 +28,7 @@ import (
 const maxSurge = 1
 
 // lostShare of the desired instances, and at least one, may be replaced at the same time because
-// their containers are not found: where all are, something else is wrong, which must not end
+// their containers do not exist: where all are, something else is wrong, which must not end
 // every Machine of the pool.
 const lostShare = 5
 
@@ -44,7 +44,7 @@ type replica struct {
 	first bool
 	// broken: it will never be of use again, as was decided for it alone.
 	broken bool
-	// lost: its container is not found.
+	// lost: its container does not exist.
 	lost bool
 	// leaving: it is being removed already.
 	leaving bool

@@ -87,7 +87,7 @@ func (s *scope) setReplicasUpToDate(status metav1.ConditionStatus, reason, messa
 	})
 }
 
-// patch writes what the reconcile found. Ready says what ReplicasReady does.
+// patch writes what the reconcile observed. Ready says what ReplicasReady does.
 func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	ready := metav1.Condition{Type: infrav1.MachinePoolReadyCondition, Status: metav1.ConditionUnknown, Reason: conditions.NotYetReportedReason}
 	if replicas := conditions.Get(s.pool, infrav1.ReplicasReadyCondition); replicas != nil {

@@ -48,7 +48,7 @@ func (r *Reconciler) mustDrain(ctx context.Context, active *activeCluster) (bool
 
 // drain the load balancers of Services. Nothing of them runs: it was stopped before.
 func (r *Reconciler) drain(ctx context.Context, active *activeCluster) (ctrl.Result, error) {
-	// Of another engine than the cluster's, a load balancer that is not found may run.
+	// A load balancer that does not exist on another engine than the cluster's may run.
 	_, err := active.settings.Recorded.Check(ctx, r.Engine)
 	if err == nil {
 		err = r.Drain(ctx, active.settings.Config, active.settings.Recorded.Owner)

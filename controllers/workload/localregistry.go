@@ -63,7 +63,7 @@ const (
 	managerName = "cluster-api-provider-container"
 )
 
-// publishInterval is how soon a workload cluster is asked again that does not answer.
+// publishInterval is the time between two attempts at a workload cluster that does not respond.
 const publishInterval = 5 * time.Second
 
 // PublishLocalRegistry creates, updates or deletes the ConfigMap by which tools find the

@@ -99,7 +99,7 @@ type source struct {
 
 // dataSource of a claim. The API server copies dataSource to dataSourceRef, unless that
 // names an object of another namespace.
-func dataSource(claim *corev1.PersistentVolumeClaim) (_ source, found bool) {
+func dataSource(claim *corev1.PersistentVolumeClaim) (_ source, exists bool) {
 	spec := claim.Spec
 	switch {
 	case spec.DataSource != nil:
