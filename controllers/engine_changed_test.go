@@ -131,22 +131,6 @@ func TestAnotherEngine(t *testing.T) {
 			t.Errorf("the cluster is %s and the machine %s", cluster, machine)
 		}
 	})
-	t.Run("BeforeTheRecord", func(t *testing.T) {
-		t.Parallel()
-		w := switched(t)
-		w.Engine.SwitchStorage("simulated")
-		acceptEngine(w) // As an earlier release left it.
-		w.Restart()
-		w.SettleCluster()
-		w.SettleMachine(builders.Machine)
-		object, _ := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
-		if got := object.Annotations[infrav1.EngineAnnotation]; got != "simulated" {
-			t.Errorf("the recorded engine of an existing cluster is %q", got)
-		}
-		if cluster, machine := states(w); cluster != "True/Ready" || machine != "True/"+infrav1.ContainerRunningReason {
-			t.Errorf("the cluster is %s and the machine %s", cluster, machine)
-		}
-	})
 	t.Run("WithoutIdentity", func(t *testing.T) {
 		t.Parallel()
 		w := world.New(t, builders.New())

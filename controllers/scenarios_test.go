@@ -44,7 +44,6 @@ const secondMachine = "m2"
 
 func scenarios() map[string]scenario {
 	network := func(o *builders.Objects) { o.ContainerCluster.Spec.Network.Name = "mine" }
-	noMachine := func(o *builders.Objects) { o.Machine, o.ContainerMachine, o.Secret = nil, nil, nil }
 	waits := func(o *builders.Objects) { o.Machine.Spec.Bootstrap.DataSecretName = nil }
 	hasData := func(w *world.World) {
 		world.Edit(w, builders.Machine, &clusterv1.Machine{}, func(m *clusterv1.Machine) {
@@ -57,9 +56,6 @@ func scenarios() map[string]scenario {
 		world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
 	}
 	return map[string]scenario{
-		"CreateCluster": {options: []builders.Option{network, noMachine, func(o *builders.Objects) {
-			o.ContainerCluster.Spec.OwnerID, o.ContainerCluster.Finalizers = "", nil
-		}}},
 		"CreateWorker":       {options: []builders.Option{waits}, setup: func(w *world.World) { settle(w); hasData(w) }},
 		"CreateControlPlane": {options: []builders.Option{builders.ControlPlane(builders.InitData), waits}, setup: func(w *world.World) { settle(w); hasData(w) }},
 		"StartStopped": {setup: func(w *world.World) {
@@ -72,13 +68,8 @@ func scenarios() map[string]scenario {
 			settle(w)
 			_ = w.Engine.RemoveContainer(w.TB.Context(), builders.Owner().LoadBalancerContainer())
 		}},
-		"DeleteWorker": {setup: func(w *world.World) { settle(w); deleteMachine(w) }},
 		"DeleteControlPlane": {options: []builders.Option{builders.ControlPlane(builders.InitData), anotherControlPlane}, patience: 13,
 			setup: func(w *world.World) { settle(w); deleteMachine(w) }},
-		"DeleteCluster": {options: []builders.Option{network, noMachine}, setup: func(w *world.World) {
-			settle(w)
-			world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
-		}},
 		"DeleteAll": {options: []builders.Option{network, builders.ControlPlane(builders.InitData)}, setup: func(w *world.World) {
 			settle(w)
 			deleteAll(w)
