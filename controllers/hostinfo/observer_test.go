@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -258,52 +257,34 @@ func kill(eng *simulated.Engine, number int, f func()) {
 // result, and each no longer than its own context.
 func TestHungEngine(t *testing.T) {
 	t.Parallel()
-	eng := newEngine(t)
-	observer := hostinfo.NewObserver(eng)
-	must.Get(observer.Observe(t.Context(), image, network))(t)
-	hung, release := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	eng.OnCall(func(simulated.Call) error {
-		once.Do(func() { close(hung) })
-		<-release
-		return nil
-	})
-	asked := make(chan error)
-	go func() {
-		_, err := observer.Ask(t.Context(), eng)
-		asked <- err
-	}()
-	<-hung
-	done := make(chan error)
-	go func() {
-		_, err := observer.Observe(t.Context(), image, network)
-		done <- err
-		_, known := observer.Known()
-		if !known {
-			err = errors.New("nothing is known any more")
+	synctest.Test(t, func(t *testing.T) {
+		eng := newEngine(t)
+		observer := hostinfo.NewObserver(eng)
+		must.Get(observer.Observe(t.Context(), image, network))(t)
+		release := make(chan struct{})
+		eng.OnCall(func(simulated.Call) error {
+			<-release
+			return nil
+		})
+		asked := make(chan error, 1)
+		go func() {
+			_, err := observer.Ask(t.Context(), eng)
+			asked <- err
+		}()
+		synctest.Wait()
+		// What waits for the engine here would end the test.
+		must.Get(observer.Observe(t.Context(), image, network))(t)
+		if _, known := observer.Known(); !known {
+			t.Error("nothing is known any more")
 		}
-		done <- err
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := observer.Ask(ctx, eng); !errors.Is(err, context.Canceled) {
-			done <- fmt.Errorf("a caller who gave up: %w", err)
+			t.Errorf("a caller who gave up: %v", err)
 		}
-		close(done)
-	}()
-	for _, step := range []string{"facts that are known", "that they are known", "a caller who gave up"} {
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("%s: %v", step, err)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%s: waits for the engine", step)
-		}
-	}
-	close(release)
-	if err := <-asked; err != nil {
-		t.Errorf("the engine answered in the end, and Ask says %v", err)
-	}
+		close(release)
+		must.Succeed(t, <-asked)
+	})
 }
 
 // A host may be upgraded, and another engine may answer after one that was

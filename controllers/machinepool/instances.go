@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -35,6 +36,8 @@ import (
 	"sigs.k8s.io/cluster-api/util/labels/format"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 )
 
 // machineKind is the kind of a pool's instances.
@@ -201,5 +204,43 @@ func (i instance) status() infrav1.ContainerMachinePoolInstance {
 		Version:      i.containerMachine.Annotations[infrav1.VersionAnnotation],
 		Addresses:    i.containerMachine.Status.Addresses,
 		Ready:        ptr.To(i.ready()),
+	}
+}
+
+// readData of the MachinePool as far as there is any. The machine controller reports data that
+// is invalid.
+func (r *Reconciler) readData(ctx context.Context, s *scope) error {
+	name := s.machinePool.Spec.Template.Spec.Bootstrap.DataSecretName
+	if name == nil {
+		return nil
+	}
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: s.machinePool.Namespace, Name: *name}
+	if err := client.IgnoreNotFound(r.Client.Get(ctx, key, secret)); err != nil {
+		return fmt.Errorf("get bootstrap data Secret %q: %w", key.Name, err)
+	}
+	// Of no instance: what a template takes from it is not another configuration.
+	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]), userdata.Instance{})
+	if err != nil {
+		return nil //nolint:nilerr // See above.
+	}
+	if s.dataHash, err = config.Hash(); err != nil {
+		return fmt.Errorf("hash bootstrap data Secret %q: %w", key.Name, err)
+	}
+	return nil
+}
+
+// hasOtherData reports whether an instance was bootstrapped with other data than that of now, as
+// far as that is recorded.
+func (s *scope) hasOtherData(made *infrav1.ContainerMachine) bool {
+	recorded := made.Annotations[infrav1.BootstrapDataHashAnnotation]
+	return userdata.SameVersion(recorded, s.dataHash) && recorded != s.dataHash
+}
+
+// recordData on an instance that is new, or was created by a release that recorded nothing that
+// can be compared.
+func (s *scope) recordData(made *infrav1.ContainerMachine) {
+	if s.dataHash != "" && !userdata.SameVersion(made.Annotations[infrav1.BootstrapDataHashAnnotation], s.dataHash) {
+		metav1.SetMetaDataAnnotation(&made.ObjectMeta, infrav1.BootstrapDataHashAnnotation, s.dataHash)
 	}
 }

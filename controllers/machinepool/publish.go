@@ -66,17 +66,17 @@ func (s *scope) reportReady() {
 	for _, i := range s.instances {
 		switch {
 		case i.leaving():
+			continue
 		case i.unknown():
 			unknown++
-			not = append(not, fmt.Sprintf("%s (%s)", i.containerMachine.Name, i.state()))
 		case i.ready():
 			ready++
-		default:
-			not = append(not, fmt.Sprintf("%s (%s)", i.containerMachine.Name, i.state()))
+			continue
 		}
+		not = append(not, fmt.Sprintf("%s (%s)", i.containerMachine.Name, i.state()))
 	}
 	if ready >= s.desiredReplicas() {
-		s.setReplicasReady(metav1.ConditionTrue, infrav1.ReplicasReadyReason, "")
+		s.setCondition(infrav1.ReplicasReadyCondition, metav1.ConditionTrue, infrav1.ReplicasReadyReason, "")
 		return
 	}
 	message := fmt.Sprintf("%d of %d replicas are ready", ready, s.desiredReplicas())
@@ -87,7 +87,7 @@ func (s *scope) reportReady() {
 	if ready+unknown >= s.desiredReplicas() {
 		status = metav1.ConditionUnknown
 	}
-	s.setReplicasReady(status, infrav1.ReplicasNotReadyReason, message)
+	s.setCondition(infrav1.ReplicasReadyCondition, status, infrav1.ReplicasNotReadyReason, message)
 }
 
 func (s *scope) reportUpToDate() {
@@ -98,10 +98,10 @@ func (s *scope) reportUpToDate() {
 		}
 	}
 	if len(outdated) == 0 {
-		s.setReplicasUpToDate(metav1.ConditionTrue, infrav1.ReplicasUpToDateReason, "")
+		s.setCondition(infrav1.ReplicasUpToDateCondition, metav1.ConditionTrue, infrav1.ReplicasUpToDateReason, "")
 		return
 	}
-	s.setReplicasUpToDate(metav1.ConditionFalse, infrav1.RollingOutReason, "waiting for outdated replicas to be replaced: "+enumerate(outdated))
+	s.setCondition(infrav1.ReplicasUpToDateCondition, metav1.ConditionFalse, infrav1.RollingOutReason, "waiting for outdated replicas to be replaced: "+enumerate(outdated))
 }
 
 func enumerate(names []string) string {

@@ -32,7 +32,9 @@ import (
 	"sigs.k8s.io/cluster-api/util"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // waitForCluster keeps instances from being made before there is a network to
@@ -191,4 +193,52 @@ func (r *Reconciler) propagate(ctx context.Context, s *scope) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// errNoContainerCluster: nothing says which containers are the cluster's.
+var errNoContainerCluster = errors.New("no ContainerCluster found")
+
+// confirmLost asks the engine whether the containers of lost instances are gone: conditions may
+// be of a time when another engine responded, or older than a container that was restored. Unless
+// it says so, they are kept.
+func (r *Reconciler) confirmLost(ctx context.Context, s *scope) error {
+	var lost []*instance
+	for i := range s.instances {
+		if one := &s.instances[i]; one.lost() && !one.leaving() {
+			lost = append(lost, one)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	existing, err := r.containers(ctx, s)
+	for _, one := range lost {
+		name, parseErr := identity.ParseProviderID(one.containerMachine.Spec.ProviderID)
+		one.exists = err != nil || parseErr != nil || existing[name]
+	}
+	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
+		// The machine controller reports it.
+		return reconcile.Wait{After: reconcile.UserInterval}
+	}
+	return err
+}
+
+// containers of the cluster, by name.
+func (r *Reconciler) containers(ctx context.Context, s *scope) (map[string]bool, error) {
+	containerCluster, err := containercluster.Get(ctx, r.Client, s.cluster)
+	if err != nil {
+		return nil, err
+	}
+	if containerCluster == nil {
+		return nil, fmt.Errorf("get infrastructure of Cluster %q: %w", s.cluster.Name, errNoContainerCluster)
+	}
+	containers, err := containercluster.RecordOf(containerCluster, s.cluster.Name).Containers(ctx, r.Engine)
+	if err != nil {
+		return nil, err
+	}
+	existing := make(map[string]bool, len(containers))
+	for _, container := range containers {
+		existing[container.Name] = true
+	}
+	return existing, nil
 }

@@ -23,12 +23,15 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -112,5 +115,101 @@ func TestRefusedInstance(t *testing.T) {
 	w.SettlePool()
 	if made := len(names(w)); made != 1 {
 		t.Errorf("%d instances after the retry, want 1", made)
+	}
+}
+
+// lostPool returns a pool of six, on whose instances the condition says that their containers
+// are not found.
+func lostPool(t *testing.T) *world.World {
+	t.Helper()
+	w := world.New(t, builders.New(builders.MachinePool(6)))
+	w.Nodes.FirstBoot(record.Done)
+	w.SettleCluster()
+	w.SettlePool()
+	for _, name := range names(w) {
+		world.EditStatus(w, name, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+			conditions.Set(m, metav1.Condition{
+				Type: infrav1.ContainerReadyCondition, Status: metav1.ConditionFalse, Reason: infrav1.ContainerNotFoundReason,
+			})
+		})
+	}
+	return w
+}
+
+// deleting are how many Machines are being deleted.
+func deleting(w *world.World) (count int) {
+	for _, machine := range w.Machines() {
+		if !machine.DeletionTimestamp.IsZero() {
+			count++
+		}
+	}
+	return count
+}
+
+// Machines are replaced for a container that is not found only if the engine of the cluster says
+// so when it is done, and not all of them in one pass.
+func TestLostInstances(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(*testing.T, *world.World)
+		want   int
+	}{
+		"AnotherEngine": {
+			reason: "The containers may run on the engine of the cluster.",
+			change: func(_ *testing.T, w *world.World) { w.Engine.SwitchStorage("another") },
+		},
+		"Restored": {
+			reason: "The containers are there.",
+			change: func(*testing.T, *world.World) {},
+		},
+		"AllRemoved": {
+			reason: "More than one fifth is not lost in a usual way.",
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				for _, name := range names(w) {
+					must.Succeed(t, w.Engine.RemoveContainer(t.Context(), builders.Container(name)))
+				}
+			},
+			want: 1,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := lostPool(t)
+			c.change(t, w)
+			for range 3 {
+				if _, err := w.ReconcilePool(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := deleting(w); got != c.want {
+				t.Errorf("%s %d Machines are deleted, want %d", c.reason, got, c.want)
+			}
+		})
+	}
+}
+
+// Lost instances are all replaced in the end, one after the other.
+func TestLostInstancesAreReplaced(t *testing.T) {
+	t.Parallel()
+	w := lostPool(t)
+	before := names(w)
+	for _, name := range before {
+		must.Succeed(t, w.Engine.RemoveContainer(t.Context(), builders.Container(name)))
+	}
+	w.SettlePool()
+	after := names(w)
+	if len(after) != len(before) {
+		t.Errorf("there are %d instances, want %d", len(after), len(before))
+	}
+	for _, name := range before {
+		if _, stays := world.Get(w, name, &infrav1.ContainerMachine{}); stays {
+			t.Errorf("%s was not replaced", name)
+		}
+	}
+	if state, message := world.State(get(w), infrav1.MachinePoolReadyCondition); state != ready {
+		t.Errorf("the pool is %s: %s", state, message)
 	}
 }

@@ -75,16 +75,8 @@ func (s *scope) Report(outcome error) {
 	reconcile.Report(s.pool, infrav1.ReplicasReadyCondition, outcome)
 }
 
-func (s *scope) setReplicasReady(status metav1.ConditionStatus, reason, message string) {
-	reconcile.SetCondition(s.pool, metav1.Condition{
-		Type: infrav1.ReplicasReadyCondition, Status: status, Reason: reason, Message: message,
-	})
-}
-
-func (s *scope) setReplicasUpToDate(status metav1.ConditionStatus, reason, message string) {
-	reconcile.SetCondition(s.pool, metav1.Condition{
-		Type: infrav1.ReplicasUpToDateCondition, Status: status, Reason: reason, Message: message,
-	})
+func (s *scope) setCondition(conditionType string, status metav1.ConditionStatus, reason, message string) {
+	reconcile.SetCondition(s.pool, metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message})
 }
 
 // patch writes what the reconcile observed. Ready says what ReplicasReady does.

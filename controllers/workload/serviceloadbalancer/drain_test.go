@@ -23,9 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/cloud-provider/service/helpers"
 	"k8s.io/utils/ptr"
 
@@ -109,36 +107,5 @@ func TestDrain(t *testing.T) {
 				t.Errorf("left: %v", left)
 			}
 		})
-	}
-}
-
-// TestDrainContinues: a container is removed after its Service was released, and also
-// where the Service does not exist any more.
-func TestDrainContinues(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	lost := web()
-	lost.Name, lost.UID = "lost", "uid-lost"
-	w.client = fake.NewClientset(web(), lost)
-	w.start()
-	w.ensure(web())
-	w.ensure(lost)
-	must.Succeed(t, w.client.CoreV1().Services("default").Delete(t.Context(), "lost", metav1.DeleteOptions{}))
-	unavailable := true
-	w.client.PrependReactor("patch", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return unavailable, nil, errUnavailable
-	})
-	if err := drain(t.Context(), w.client, w.engine, builders.Owner()); !errors.Is(err, errUnavailable) {
-		t.Errorf("drain: %v, want %v", err, errUnavailable)
-	}
-	if left := w.containers(); len(left) != 1 || left[0].Name != name() {
-		t.Errorf("left: %v, want that of the Service that was not released", left)
-	}
-	unavailable = false
-	for range 2 {
-		must.Succeed(t, drain(t.Context(), w.client, w.engine, builders.Owner()))
-	}
-	if left := w.containers(); len(left) > 0 {
-		t.Errorf("left: %v", left)
 	}
 }

@@ -19,9 +19,11 @@ package serviceloadbalancer
 import (
 	"context"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	cloudprovider "k8s.io/cloud-provider"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -100,3 +102,36 @@ func (b *balancers) repairOne(ctx context.Context, one loadbalancer.Service) err
 	}
 	return err
 }
+
+// retryInterval is the time between two attempts to create, repair or remove a load balancer.
+const retryInterval = 5 * time.Second
+
+// Changes are the load balancers of a cluster that are to be looked at, because their
+// containers may have changed or because an attempt has failed. Each is inspected once,
+// however often it is added meanwhile.
+type Changes struct {
+	// The zero value in it stands for all.
+	queue workqueue.TypedDelayingInterface[loadbalancer.Service]
+}
+
+// NewChanges returns an empty set, to be closed.
+func NewChanges() *Changes {
+	return &Changes{queue: workqueue.NewTypedDelayingQueue[loadbalancer.Service]()}
+}
+
+// Add the load balancer of which a container has these labels.
+func (c *Changes) Add(labels map[string]string) { c.add(serviceOf(labels)) }
+
+func (c *Changes) add(service loadbalancer.Service) { c.queue.Add(service) }
+
+// Close ends who waits for changes.
+func (c *Changes) Close() { c.queue.ShutDown() }
+
+// AddAll load balancers: changes may have been missed.
+func (c *Changes) AddAll() { c.add(loadbalancer.Service{}) }
+
+// Len is how many are to be looked at now.
+func (c *Changes) Len() int { return c.queue.Len() }
+
+// retry a load balancer later.
+func (c *Changes) retry(service loadbalancer.Service) { c.queue.AddAfter(service, retryInterval) }

@@ -88,22 +88,6 @@ func TestRepairLooksAtOne(t *testing.T) {
 	}
 }
 
-// TestRepairPublishes where a load balancer went that could not keep its place.
-func TestRepairPublishes(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	before := w.ensure(web())
-	must.Succeed(t, w.services.Update(w.service(before)))
-	w.engine.OccupyHostPort(w.hostPort())
-	must.Succeed(t, w.engine.RemoveContainer(t.Context(), name()))
-	w.changes.AddAll()
-	w.repair()
-	want := formatHostPorts(map[uint16]uint16{80: w.hostPort()})
-	if got := w.service(before).Annotations[HostPortsAnnotation]; got != want {
-		t.Errorf("annotation %q, want %q", got, want)
-	}
-}
-
 // TestNoLoadBalancerAfterDeletion: the container of a Service was removed by hand before the
 // Service was deleted.
 func TestNoLoadBalancerAfterDeletion(t *testing.T) {

@@ -30,8 +30,11 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -134,4 +137,21 @@ func newRateLimiter() workqueue.TypedRateLimiter[string] {
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](minRetryDelay, maxRetryDelay),
 		&workqueue.TypedBucketRateLimiter[string]{Limiter: rate.NewLimiter(retryRate, retryBurst)},
 	)
+}
+
+// SealScheme keeps the library of the provisioner from writing to client-go's scheme. A program
+// that calls Run calls it first, before it starts a goroutine.
+//
+// NewProvisionController adds the types of core/v1 to that scheme, which has them: each time that
+// the storage of a cluster starts, it writes to maps that all clients of the process read without
+// a lock, and Go ends a process that reads a map while it is written. The library has no option
+// for another scheme.
+func SealScheme() {
+	add := corev1.AddToScheme
+	corev1.AddToScheme = func(s *runtime.Scheme) error {
+		if s == scheme.Scheme {
+			return nil
+		}
+		return add(s)
+	}
 }
