@@ -124,6 +124,7 @@ func (w *World) Become() {
 	}
 }
 
+// ReadyMachine of the cluster demo, whose label says what it belongs to.
 func ReadyMachine(name, label, value string) *clusterv1.Machine {
 	return &clusterv1.Machine{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name), Labels: map[string]string{

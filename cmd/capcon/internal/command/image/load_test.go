@@ -19,7 +19,6 @@ package image_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -252,8 +251,8 @@ func TestLoadRefuses(t *testing.T) {
 			reason: "a node that does not run misses the image",
 			args:   []string{"load", "demo", "app:dev"},
 			before: func(w *commandtest.World, _ *simulatednode.Containerd) {
-				w.Engine.StopContainer(context.Background(), "demo-b", 0)
-			}, //nolint:errcheck // It runs.
+				must.Succeed(w.T, w.Engine.StopContainer(w.T.Context(), "demo-b", 0))
+			},
 			errs: []string{"images not loaded into nodes that are not running: demo-b"},
 		},
 	}
