@@ -127,14 +127,19 @@ func (r *Reader) mapping(node *yaml.Node, path string, depth int) ([]entry, erro
 		seen[key.Value] = true
 		entries = append(entries, entry{key: key.Value, value: value})
 	}
-	// Of merged keys the first counts, after those that are written out.
+	return append(entries, withoutSeen(merged, seen)...), nil
+}
+
+// withoutSeen returns the first entry of each key that is not in seen.
+func withoutSeen(merged []entry, seen map[string]bool) []entry {
+	var entries []entry
 	for _, more := range merged {
 		if !seen[more.key] {
 			seen[more.key] = true
 			entries = append(entries, more)
 		}
 	}
-	return entries, nil
+	return entries
 }
 
 // merge returns the entries of the value of a merge key: a mapping or a list of mappings.

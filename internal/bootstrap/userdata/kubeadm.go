@@ -128,22 +128,29 @@ func (c Config) Adapt() (Config, error) {
 		if !documents.any(isRegistration) && !documents.any(isKubeProxy) {
 			continue
 		}
-		var out bytes.Buffer
-		for _, document := range documents {
-			if err := document.adapt(&out); err != nil {
-				return Config{}, err
-			}
+		if c.Files[i].Content, err = documents.adapt(!bringsKubeProxy); err != nil {
+			return Config{}, err
 		}
-		if !bringsKubeProxy && documents.any(func(d document) bool { return d.is(kubeadmGroup, kindInit) }) {
-			if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
-				out.WriteByte('\n')
-			}
-			fmt.Fprintf(&out, "---\napiVersion: %sv1alpha1\nkind: %s\nconntrack:\n  maxPerCore: %d\n",
-				kubeProxyGroup, kindKubeProxy, ConntrackMaxPerCore)
-		}
-		c.Files[i].Content = out.Bytes()
 	}
 	return c, nil
+}
+
+// adapt returns the text of the adapted documents; those of a kubeadm init may get a KubeProxyConfiguration.
+func (d documents) adapt(addKubeProxy bool) ([]byte, error) {
+	var out bytes.Buffer
+	for _, document := range d {
+		if err := document.adapt(&out); err != nil {
+			return nil, err
+		}
+	}
+	if addKubeProxy && d.any(func(d document) bool { return d.is(kubeadmGroup, kindInit) }) {
+		if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+			out.WriteByte('\n')
+		}
+		fmt.Fprintf(&out, "---\napiVersion: %sv1alpha1\nkind: %s\nconntrack:\n  maxPerCore: %d\n",
+			kubeProxyGroup, kindKubeProxy, ConntrackMaxPerCore)
+	}
+	return out.Bytes(), nil
 }
 
 func (c Config) mentionsKubeProxy() bool {
