@@ -17,7 +17,6 @@ limitations under the License.
 package serviceloadbalancer
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,8 +29,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
-
-var errUnavailable = errors.New("API server is unavailable")
 
 // TestDrain: what was written for load balancers is removed from Services, and nothing of
 // other implementations.

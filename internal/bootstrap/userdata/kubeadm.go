@@ -128,29 +128,34 @@ func (c Config) Adapt() (Config, error) {
 		if !documents.any(isRegistration) && !documents.any(isKubeProxy) {
 			continue
 		}
-		if c.Files[i].Content, err = documents.adapt(!bringsKubeProxy); err != nil {
+		if c.Files[i].Content, err = documents.adapt(); err != nil {
 			return Config{}, err
+		}
+		if !bringsKubeProxy && documents.any(isInit) {
+			c.Files[i].Content = withKubeProxy(c.Files[i].Content)
 		}
 	}
 	return c, nil
 }
 
-// adapt returns the text of the adapted documents; those of a kubeadm init may get a KubeProxyConfiguration.
-func (d documents) adapt(addKubeProxy bool) ([]byte, error) {
+// adapt returns the text of the adapted documents.
+func (d documents) adapt() ([]byte, error) {
 	var out bytes.Buffer
 	for _, document := range d {
 		if err := document.adapt(&out); err != nil {
 			return nil, err
 		}
 	}
-	if addKubeProxy && d.any(func(d document) bool { return d.is(kubeadmGroup, kindInit) }) {
-		if !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
-			out.WriteByte('\n')
-		}
-		fmt.Fprintf(&out, "---\napiVersion: %sv1alpha1\nkind: %s\nconntrack:\n  maxPerCore: %d\n",
-			kubeProxyGroup, kindKubeProxy, ConntrackMaxPerCore)
-	}
 	return out.Bytes(), nil
+}
+
+// withKubeProxy appends a KubeProxyConfiguration to the documents of a kubeadm init.
+func withKubeProxy(text []byte) []byte {
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(text, '\n')
+	}
+	return fmt.Appendf(text, "---\napiVersion: %sv1alpha1\nkind: %s\nconntrack:\n  maxPerCore: %d\n",
+		kubeProxyGroup, kindKubeProxy, ConntrackMaxPerCore)
 }
 
 func (c Config) mentionsKubeProxy() bool {
@@ -171,9 +176,9 @@ func (d document) adapt(out *bytes.Buffer) error {
 	return nil
 }
 
-func isRegistration(d document) bool {
-	return d.is(kubeadmGroup, kindInit) || d.is(kubeadmGroup, kindJoin)
-}
+func isInit(d document) bool { return d.is(kubeadmGroup, kindInit) }
+
+func isRegistration(d document) bool { return isInit(d) || d.is(kubeadmGroup, kindJoin) }
 
 func isKubeProxy(d document) bool {
 	return d.is(kubeProxyGroup, kindKubeProxy)
