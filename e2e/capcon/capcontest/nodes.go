@@ -40,7 +40,7 @@ func NodesReady(t *testing.T, cluster kubernetes.Interface, want int) {
 		ready := 0
 		for _, node := range nodes.Items {
 			if _, err := identity.ParseProviderID(node.Spec.ProviderID); err != nil {
-				return "", fmt.Errorf("Node %s: %w", node.Name, err)
+				return "", fmt.Errorf("provider ID of Node %s: %w", node.Name, err)
 			}
 			for _, condition := range node.Status.Conditions {
 				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {

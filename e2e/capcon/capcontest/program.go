@@ -41,16 +41,6 @@ import (
 // Root of the repository, seen from the packages of the suites.
 const Root = "../../.."
 
-// MustOutput is MustRun for what is too long for the test's log.
-func (c *Program) MustOutput(args ...string) string {
-	c.T.Helper()
-	output, err := c.Command(c.T.Context(), append(args, "--engine", integration.EngineName())...).Output()
-	if err != nil {
-		c.T.Fatalf("capcon %s: %v", strings.Join(args, " "), err)
-	}
-	return string(output)
-}
-
 // Program is the program under test.
 type Program struct {
 	T    *testing.T
@@ -71,6 +61,16 @@ func Build(t *testing.T, cluster string) *Program {
 		t.Fatalf("build capcon: %v\n%s", err, output)
 	}
 	return &Program{T: t, Path: path, Cluster: cluster}
+}
+
+// MustOutput is MustRun for what is too long for the test's log.
+func (c *Program) MustOutput(args ...string) string {
+	c.T.Helper()
+	output, err := c.Command(c.T.Context(), append(args, "--engine", integration.EngineName())...).Output()
+	if err != nil {
+		c.T.Fatalf("capcon %s: %v", strings.Join(args, " "), err)
+	}
+	return string(output)
 }
 
 // DownBeforeAndAfter deletes the cluster that an earlier test left, and again when this
