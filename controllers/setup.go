@@ -44,6 +44,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinetemplate"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/node"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
@@ -117,14 +118,18 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}).SetupWithManager(ctx, mgr, concurrency(options.ClusterConcurrency)); err != nil {
 		return fmt.Errorf("set up ContainerCluster controller: %w", err)
 	}
+	machineEvents := reconcile.Events(mgr.GetEventRecorder("containermachine-controller"))
 	if err := (&machine.Reconciler{
-		Client:           mgr.GetClient(),
-		Live:             mgr.GetAPIReader(),
-		Engine:           options.Engine,
-		Images:           images,
-		Host:             host,
-		Events:           reconcile.Events(mgr.GetEventRecorder("containermachine-controller")),
-		Exits:            exits,
+		Client: mgr.GetClient(),
+		Live:   mgr.GetAPIReader(),
+		Engine: options.Engine,
+		Images: images,
+		Host:   host,
+		Events: machineEvents,
+		Exits:  exits,
+		Nodes: &node.Reconciler{
+			Client: mgr.GetClient(), Engine: options.Engine, Events: machineEvents, ClusterCache: options.ClusterCache,
+		},
 		ClusterCache:     options.ClusterCache,
 		Clock:            clock.RealClock{},
 		WatchFilterValue: options.WatchFilterValue,

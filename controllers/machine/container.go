@@ -32,6 +32,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -126,6 +127,19 @@ func (r *Reconciler) containerState(s *scope) containerState {
 	return stateOf(*s.container, given)
 }
 
+// readRegistries reads the configuration of registries that a container is created with.
+// Invalid credentials are refused before anything is created.
+func (r *Reconciler) readRegistries(ctx context.Context, s *scope) (err error) {
+	if s.hasStarted() || s.containerCluster == nil {
+		return nil
+	}
+	s.registryFiles, err = r.Nodes.RegistryFiles(ctx, s.containerCluster)
+	if invalid := new(nodes.CredentialsError); errors.As(err, &invalid) {
+		return waitForUser(infrav1.RegistryCredentialsInvalidReason, invalid.Error())
+	}
+	return err
+}
+
 // createContainer creates the container with its bootstrap data inside and starts
 // it. From then on the node bootstraps without the controller.
 func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
@@ -158,7 +172,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 			if err := r.Engine.Upload(ctx, machine.Container, bytes.NewReader(archive)); err != nil {
 				return fmt.Errorf("upload bootstrap: %w", err)
 			}
-			return r.uploadRegistries(ctx, machine.Container, s.registryFiles)
+			return r.Nodes.UploadRegistries(ctx, machine.Container, s.registryFiles)
 		},
 	}
 	continued := s.container != nil
@@ -179,7 +193,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	}
 	s.container = &container
 	if !continued {
-		r.registries.Store(client.ObjectKeyFromObject(s.containerMachine), foundRegistries{container.ID, s.registryFiles})
+		r.Nodes.RecordRegistries(client.ObjectKeyFromObject(s.containerMachine), container.ID, s.registryFiles)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerCreated", "Create",
 		"Created container %s from image %s, attempt %d", container.Name, image, s.attempt())
@@ -204,7 +218,7 @@ func (s *scope) nodeMachine(image string) node.Machine {
 	labels[identity.LabelAttempt] = strconv.Itoa(int(s.attempt()))
 	labels[identity.LabelFailureDomain] = s.failureDomain()
 	if s.config.ExternalCloudProvider() {
-		labels[identity.LabelCloudProvider] = externalCloudProvider
+		labels[identity.LabelCloudProvider] = nodes.ExternalCloudProvider
 	}
 	return node.Machine{
 		Container: s.containerName(),

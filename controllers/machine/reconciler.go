@@ -44,6 +44,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
@@ -60,6 +61,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Exits of containers, as reported by the engine's events.
 	Exits *engineevents.Exits
+	// Nodes completes what runs in the containers.
+	Nodes *nodes.Reconciler
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
 	// Clock measures how long a bootstrap takes.
@@ -74,13 +77,6 @@ type Reconciler struct {
 	// their ContainerMachine. It saves the download of a record that no longer changes,
 	// which takes up to half a second; nothing else depends on it.
 	bootstrapped sync.Map
-	// registries has the foundRegistries, by the key of their ContainerMachine.
-	registries sync.Map
-	// images has the IDs of containers that have all images of their cluster, with these, by
-	// the key of their ContainerMachine.
-	images sync.Map
-	// copying is held while an image of the engine is copied into a node of any cluster.
-	copying sync.Mutex
 }
 
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines,verbs=get;list;watch;patch;update
@@ -97,8 +93,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if err := r.Client.Get(ctx, request.NamespacedName, containerMachine); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.bootstrapped.Delete(request.NamespacedName)
-			r.registries.Delete(request.NamespacedName)
-			r.images.Delete(request.NamespacedName)
+			r.Nodes.Forget(request.NamespacedName)
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachine: %w", err)
@@ -148,19 +143,21 @@ func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result
 		r.checkMounts,
 		r.checkFailureDomain,
 		r.checkPorts,
-		r.needRegistries,
+		r.readRegistries,
 		r.ensureImage,
 		r.ensureContainer,
 		r.publish,
 		r.superviseContainer,
-		r.ensureNode,
-		r.updateNode,
+		r.reconcileNode,
 	)
 }
 
-// updateNode does what does not wait for each other in a node that runs.
-func (r *Reconciler) updateNode(ctx context.Context, s *scope) error {
-	return reconcile.Join(r.excludeNode(ctx, s), r.ensureRegistries(ctx, s), r.ensureImages(ctx, s))
+// reconcileNode completes the node in the container.
+func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
+	return r.Nodes.Reconcile(ctx, nodes.Scope{
+		Cluster: s.cluster, ContainerCluster: s.containerCluster,
+		Machine: s.machine, ContainerMachine: s.containerMachine, Container: *s.container,
+	})
 }
 
 // newScope gathers the objects around a ContainerMachine. It returns nil

@@ -23,13 +23,6 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
@@ -175,115 +168,6 @@ func adopted() map[string]reconcileTest {
 				setup:   runsWith(nil),
 			},
 			want: want{containerReady: notOurs, bootstrapCompleted: "absent", message: "it has no owner labels", requeueAfter: reconcile.UserInterval},
-		},
-	}
-}
-
-// named are machines whose Node has a provider ID.
-func named() map[string]reconcileTest {
-	workload := func(nodes ...*corev1.Node) func(*testing.T, *world.World) {
-		return func(t *testing.T, w *world.World) {
-			t.Helper()
-			builder := fake.NewClientBuilder().WithScheme(builders.Scheme(t))
-			for _, node := range nodes {
-				// The fake client writes into what it is given, and a situation may be tried
-				// more than once at the same time.
-				builder = builder.WithObjects(node.DeepCopy())
-			}
-			reached := builder.Build()
-			w.ClusterCache = clustercache.NewFakeClusterCache(reached, client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
-			w.Restart()
-		}
-	}
-	node := func(providerID string) *corev1.Node {
-		return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Spec: corev1.NodeSpec{
-			ProviderID: providerID,
-			Taints: []corev1.Taint{
-				{Key: "node.cloudprovider.kubernetes.io/uninitialized", Value: "true", Effect: corev1.TaintEffectNoSchedule},
-				{Key: "mine", Effect: corev1.TaintEffectNoSchedule},
-			},
-		}}
-	}
-	initialized := func(t *testing.T, w *world.World) {
-		t.Helper()
-		reached, err := w.ClusterCache.GetClient(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
-		must.Succeed(t, err)
-		got := &corev1.Node{}
-		must.Succeed(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
-		want := corev1.NodeSpec{
-			ProviderID: identity.ProviderID(container()), Taints: []corev1.Taint{{Key: "mine", Effect: corev1.TaintEffectNoSchedule}},
-		}
-		if diff := diff(want, got.Spec); diff != "" {
-			t.Errorf("Node (-want +got):\n%s", diff)
-		}
-	}
-	excluded := func(want string) func(*testing.T, *world.World) {
-		return func(t *testing.T, w *world.World) {
-			t.Helper()
-			reached := must.Get(w.ClusterCache.GetClient(t.Context(), client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster}))(t)
-			got := &corev1.Node{}
-			must.Succeed(t, reached.Get(t.Context(), client.ObjectKey{Name: "m1"}, got))
-			if value := got.Labels[corev1.LabelNodeExcludeBalancers]; value != want {
-				t.Errorf("the label that excludes the Node from load balancers is %q, want %q", value, want)
-			}
-		}
-	}
-	deleted := func(name string, object client.Object) func(*testing.T, *world.World) {
-		return func(_ *testing.T, w *world.World) {
-			world.Edit(w, name, object, func(object client.Object) { object.SetFinalizers([]string{"test/keeps"}) })
-			world.Delete(w, name, object)
-		}
-	}
-	return map[string]reconcileTest{
-		"NodeOfADeletedMachine": {
-			reason: "No connection through the load balancer of a Service arrives at a node that is drained.",
-			args: args{
-				setup: workload(node(identity.ProviderID(container()))), change: all(record("done"), becomesNode, deleted(builders.Machine, &clusterv1.Machine{})),
-			},
-			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true}, assert: excluded("deleting"),
-		},
-		"NodeOfADeletedCluster": {
-			reason: "All nodes are deleted: a label saves no connection.",
-			args: args{
-				setup:  workload(node(identity.ProviderID(container()))),
-				change: all(record("done"), becomesNode, deleted(builders.Cluster, &clusterv1.Cluster{}), deleted(builders.Machine, &clusterv1.Machine{})),
-			},
-			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true}, assert: excluded(""),
-		},
-		"DeletedMachineOfALostNode": {
-			reason: "There is nothing to label.",
-			args: args{
-				setup: workload(), change: all(record("done"), becomesNode, deleted(builders.Machine, &clusterv1.Machine{})),
-			},
-			want: want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true},
-		},
-		"ProviderIDMismatch": {
-			reason: "A Node with another name is not found; one Event reports it.",
-			args:   args{setup: workload(node("mine://m1")), change: record("done")},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.ProviderIDMismatchReason, message: "mine://m1", containers: 1, provisioned: true},
-		},
-		"NodeNotRegistered": {
-			reason: "The Node comes some time after the bootstrap.",
-			args:   args{setup: workload(), change: record("done")},
-			want:   want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, requeueAfter: atANode, containers: 1, provisioned: true},
-		},
-		"NodeWithoutProviderID": {
-			reason: "Bootstrap providers that do not read the kubelet's environment leave a Node without provider ID, and tainted.",
-			args:   args{setup: workload(node("")), change: record("done")},
-			want:   want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, requeueAfter: atANode, containers: 1, provisioned: true},
-			assert: initialized,
-		},
-		"NodeForACloudController": {
-			reason: "Cluster API finds a Node by its provider ID before its taint is removed.",
-			args: args{
-				options: []builders.Option{func(o *builders.Objects) {
-					o.Secret = builders.DataSecret(builders.Machine, builders.JoinCloudWorkerData)
-				}},
-				setup:  workload(node(identity.ProviderID(container()))),
-				change: all(becomesNode, record("done")),
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: "True/" + infrav1.BootstrapCompletedReason, containers: 1, provisioned: true},
-			assert: initialized,
 		},
 	}
 }

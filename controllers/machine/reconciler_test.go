@@ -70,7 +70,7 @@ type want struct {
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	for _, table := range []map[string]reconcileTest{
-		waiting(), publishedPorts(), invalidInput(), running(), exited(), disrupted(), engineFailures(), interrupted(), lost(), adopted(), named(), pooled(), registries(), copied(),
+		waiting(), publishedPorts(), invalidInput(), running(), exited(), disrupted(), engineFailures(), interrupted(), lost(), adopted(), pooled(),
 	} {
 		for name, test := range table {
 			t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../hack/lib.sh"
 
-readonly default_packages="./internal/webhooks ./controllers/cluster ./controllers/machine ./controllers/machinepool ./controllers/internal/reconcile"
+readonly default_packages="./internal/webhooks ./controllers/cluster ./controllers/machine ./controllers/machinepool ./controllers/node ./controllers/internal/reconcile"
 
 main() {
   local package gremlins

@@ -25,7 +25,7 @@ func inputs() []Rule {
 		{ID: "B2", Says: "/run/cluster-api/bootstrap-success.complete means that Kubernetes is up.", Proof: Proof{"internal/bootstrap/script", "TestScriptKubernetesUp"}},
 		{ID: "B3", Says: "Nodes may register with a taint that Cluster API removes.", Unproved: "Describes Cluster API itself; rule IM19 proves that it is left alone."},
 		{ID: "B4", Says: "The Machine's version is the Kubernetes version of its node.", Proof: Proof{machineTests, "TestReconcile/VersionUnsupported"}},
-		{ID: "B5", Says: "Workload clusters are accessed through the ClusterCache.", Proof: Proof{machineTests, "TestReconcile/ProviderIDMismatch"}},
+		{ID: "B5", Says: "Workload clusters are accessed through the ClusterCache.", Proof: Proof{nodeTests, "TestReconcile/ProviderIDMismatch"}},
 		{ID: "B6", Says: "API servers listen on the port of the Cluster's network.", Proof: Proof{clusterTests, "TestReconcile/APIServerPort"}},
 		{ID: "B7", Says: "The defaults of the feature gates of Cluster API 1.14.", Unproved: "Describes Cluster API itself."},
 	}

@@ -21,7 +21,7 @@ func machines() []Rule {
 	return []Rule{
 		{ID: "IM1", Says: "spec.providerID is a string of at most 512 characters.", Proof: Proof{contractTests, "TestFields"}},
 		{ID: "IM1", Says: "The Node has the same one, from its kubelet.", Proof: Proof{machineTests, "TestReconcile/Bootstrapping"}},
-		{ID: "IM1", Says: "If the kubelet does not set it, the controller does.", Proof: Proof{machineTests, "TestReconcile/NodeWithoutProviderID"}},
+		{ID: "IM1", Says: "If the kubelet does not set it, the controller does.", Proof: Proof{nodeTests, "TestReconcile/NodeWithoutProviderID"}},
 		{ID: "IM1", Says: "It is unique: a container's name differs by cluster and owner.", Proof: Proof{"internal/identity", "TestContainerNamesDiffer"}},
 		{ID: "IM2", Says: "It is there when the machine is provisioned, with the addresses.", Proof: Proof{contractTests, "TestProvisionedComesWithTheRest"}},
 		{ID: "IM3", Says: "status.initialization.provisioned becomes true.", Proof: Proof{machineTests, "TestReconcile/Bootstrapping"}},
@@ -47,7 +47,7 @@ func machines() []Rule {
 		{ID: "IM17", Says: "Objects created from templates have an annotation with the template's name.", Unproved: "Describes Cluster API itself."},
 		{ID: "IM18", Says: "Objects recreated with spec.providerID alone adopt the container.", Proof: Proof{contractTests, "TestAdoption"}},
 		{ID: "IM18", Says: "Also one that was created for an object of another name.", Proof: Proof{machineTests, "TestReconcile/AdoptedByProviderID"}},
-		{ID: "IM19", Says: "Only the taint that a cloud controller would remove is removed.", Proof: Proof{machineTests, "TestReconcile/NodeWithoutProviderID"}},
+		{ID: "IM19", Says: "Only the taint that a cloud controller would remove is removed.", Proof: Proof{nodeTests, "TestReconcile/NodeWithoutProviderID"}},
 		{ID: "IM20", Says: "A paused machine is not reconciled.", Proof: Proof{machineTests, "TestHandsOff/Paused"}},
 	}
 }

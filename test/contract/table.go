@@ -70,6 +70,7 @@ func Rules() []Rule {
 const (
 	clusterTests     = "controllers/cluster"
 	machineTests     = "controllers/machine"
+	nodeTests        = "controllers/node"
 	poolTests        = "controllers/machinepool"
 	webhookTests     = "internal/webhooks"
 	contractTests    = "test/contract"

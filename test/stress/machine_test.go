@@ -36,6 +36,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
+	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -106,10 +107,11 @@ func newSubject(t *testing.T, eng, disturbed engine.Engine, image string) *subje
 
 // restart replaces the controller by one without state.
 func (s *subject) restart(images *imagepull.Tracker) {
+	cache := clustercache.NewFakeEmptyClusterCache()
 	s.controller = &machine.Reconciler{
 		Client: s.api, Live: s.api, Engine: s.disturbed, Images: images, Host: s.host, Events: events.EventRecorder(s.events),
-		Exits:        engineevents.NewExits(clock.RealClock{}),
-		ClusterCache: clustercache.NewFakeEmptyClusterCache(), Clock: clock.RealClock{},
+		Nodes: &nodes.Reconciler{Client: s.api, Engine: s.disturbed, Events: s.events, ClusterCache: cache},
+		Exits: engineevents.NewExits(clock.RealClock{}), ClusterCache: cache, Clock: clock.RealClock{},
 	}
 }
 

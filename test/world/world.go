@@ -46,6 +46,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
+	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
@@ -148,6 +149,7 @@ func (w *World) Restart() {
 	}
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
+		Nodes:        &nodes.Reconciler{Client: counted, Engine: w.Engine, Events: w.Events, ClusterCache: w.ClusterCache},
 		ClusterCache: w.ClusterCache, Clock: w.Clock, Exits: w.Exits, Live: w.Client,
 	}
 	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Engine: w.Engine, Events: w.Events}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine_test
+package node_test
 
 import (
 	"path"
@@ -23,7 +23,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,7 +31,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
-	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -81,11 +79,11 @@ func hostsFileHas(condition string, wanted ...string) func(*testing.T, *world.Wo
 }
 
 // registries tests how nodes get the configuration of registries.
-func registries() map[string]reconcileTest {
-	const done, configured = "True/" + infrav1.BootstrapCompletedReason, "True/" + infrav1.RegistriesConfiguredReason
+func registries() map[string]nodeTest {
+	const configured = "True/" + infrav1.RegistriesConfiguredReason
 	mirrored := infrav1.Registry{Host: "r.example", Mirrors: []infrav1.RegistryMirror{{URL: "http://10.0.0.5:5000"}}}
 	private := infrav1.Registry{Host: "r.example", CredentialsSecretName: "pull"}
-	asNode := all(record("done"), becomesNode)
+	asNode := all(isDone, becomesNode)
 	removes := func(_ *testing.T, w *world.World) {
 		w.Engine.HandleExec(func(container string, command engine.Command) (engine.Output, error) {
 			if slices.Equal(command.Args, []string{"rm", "-r", "--", path.Dir(hostsFile)}) {
@@ -104,17 +102,16 @@ func registries() map[string]reconcileTest {
 			t.Errorf("condition %s: %s", infrav1.RegistriesConfiguredCondition, state)
 		}
 	}
-	return map[string]reconcileTest{
+	return map[string]nodeTest{
 		"RegistriesAtCreation": {
 			reason: "A node has them before it first pulls.",
 			args:   args{options: []builders.Option{withRegistries(mirrored)}},
-			want:   want{containerReady: runs, bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: atARecord, containers: 1, provisioned: true},
+			want:   want{bootstrapCompleted: "False/" + infrav1.BootstrappingReason, requeueAfter: 2 * time.Second},
 			assert: hostsFileHas("absent", "http://10.0.0.5:5000"),
 		},
 		"RegistriesLater": {
 			reason: "A change needs no new node.",
 			args:   args{change: all(asNode, setRegistries(mirrored))},
-			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
 			assert: hostsFileHas(configured, "http://10.0.0.5:5000"),
 		},
 		"RegistriesAfterRestart": {
@@ -127,7 +124,6 @@ func registries() map[string]reconcileTest {
 					w.Restart()
 				}),
 			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
 			assert: hostsFileHas(configured, "http://10.0.0.5:5000"),
 		},
 		"RegistriesRemoved": {
@@ -137,7 +133,6 @@ func registries() map[string]reconcileTest {
 				setup:   removes,
 				change:  all(asNode, setRegistries()),
 			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
 			assert: removed,
 		},
 		"RegistriesRemovedMeanwhile": {
@@ -154,7 +149,6 @@ func registries() map[string]reconcileTest {
 					w.Restart()
 				}),
 			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
 			assert: removed,
 		},
 		"CredentialsAtCreation": {
@@ -164,7 +158,7 @@ func registries() map[string]reconcileTest {
 				setup:   pullSecret(`{"auths":{"https://r.example/v1/":{"auth":"YTpi"}}}`),
 				change:  asNode,
 			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: time.Minute, containers: 1, provisioned: true},
+			want:   want{requeueAfter: time.Minute},
 			assert: hostsFileHas(configured, `Authorization = "Basic YTpi"`),
 		},
 		"NoCredentials": {
@@ -192,68 +186,8 @@ func registries() map[string]reconcileTest {
 					world.Purge(w, "pull", &corev1.Secret{})
 				}),
 			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: reconcile.UserInterval, containers: 1, provisioned: true},
+			want:   want{requeueAfter: reconcile.UserInterval},
 			assert: hostsFileHas("False/"+infrav1.RegistryCredentialsInvalidReason, `Authorization = "Basic YTpi"`),
-		},
-	}
-}
-
-// copied tests which images of the engine a node gets.
-func copied() map[string]reconcileTest {
-	const done = "True/" + infrav1.BootstrapCompletedReason
-	containerd := func(_ *testing.T, w *world.World) {
-		w.Engine.HandleExec((&simulatednode.Containerd{}).Exec)
-		w.Engine.AddImage(engine.Image{Tags: []string{"app:dev"}}, map[string][]byte{"app": []byte("app")})
-	}
-	images := func(references ...string) []builders.Option {
-		return []builders.Option{func(o *builders.Objects) { o.ContainerCluster.Spec.Images = references }}
-	}
-	sent := func(wanted ...string) func(*testing.T, *world.World) {
-		return func(t *testing.T, w *world.World) {
-			t.Helper()
-			events := slices.DeleteFunc(w.Events.Sent(), func(event string) bool { return !strings.Contains(event, " Image") })
-			if diff := gocmp.Diff(wanted, slices.Compact(events)); diff != "" {
-				t.Errorf("Events (-want +got):\n%s", diff)
-			}
-		}
-	}
-	return map[string]reconcileTest{
-		"ImageOfCluster": {
-			reason: "A node that joins gets it, once.",
-			args:   args{options: images("app:dev"), setup: containerd, change: all(record("done"), becomesNode)},
-			want:   want{containerReady: runs, bootstrapCompleted: done, containers: 1, provisioned: true},
-			assert: sent("Normal ImageCopied Copied image app:dev into the node"),
-		},
-		"ImageWithoutCredentials": {
-			reason: "A Secret that is gone keeps no image of the engine from the node.",
-			args: args{
-				options: append(images("app:dev"), withRegistries(infrav1.Registry{Host: "r.example", CredentialsSecretName: "pull"})),
-				setup:   all(containerd, pullSecret(`{"auths":{"r.example":{"username":"a","password":"b"}}}`)),
-				change: all(func(t *testing.T, w *world.World) {
-					t.Helper()
-					world.Purge(w, "pull", &corev1.Secret{})
-					record("done")(t, w)
-				}, becomesNode),
-			},
-			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: reconcile.UserInterval, containers: 1, provisioned: true},
-			assert: sent("Normal ImageCopied Copied image app:dev into the node"),
-		},
-		"ImageNotFound": {
-			reason: "It is reported and looked for again; the machine is ready, and gets the others.",
-			args:   args{options: images("typo:dev", "app:dev"), setup: containerd, change: all(record("done"), becomesNode)},
-			want:   want{containerReady: runs, bootstrapCompleted: done, requeueAfter: reconcile.UserInterval, containers: 1, provisioned: true},
-			check:  world.TryingAgain,
-			assert: func(t *testing.T, w *world.World) {
-				t.Helper()
-				for _, wanted := range []string{
-					"Normal ImageCopied Copied image app:dev into the node",
-					`Warning ImageNotCopied Cannot copy image typo:dev of the ContainerCluster into the node: find image "typo:dev" on the engine: not found; build or pull it first`,
-				} {
-					if !slices.Contains(w.Events.Sent(), wanted) {
-						t.Errorf("no Event %q: %q", wanted, w.Events.Sent())
-					}
-				}
-			},
 		},
 	}
 }

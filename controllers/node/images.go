@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package node
 
 import (
 	"context"
@@ -35,13 +35,13 @@ import (
 // seconds to minutes, and asks nothing of the engine.
 const copyInterval = 5 * time.Second
 
-// ensureImages copies those images of the cluster that the node does not have. That the
+// copyImages copies those images of the cluster that the node does not have. That the
 // engine lacks one does not make the machine less ready: only Pods of the image fail.
-func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
-	if s.containerCluster == nil || len(s.containerCluster.Spec.Images) == 0 {
+func (r *Reconciler) copyImages(ctx context.Context, s Scope) error {
+	if s.ContainerCluster == nil || len(s.ContainerCluster.Spec.Images) == 0 {
 		return nil
 	}
-	key, state := client.ObjectKeyFromObject(s.containerMachine), s.container.ID+" "+strings.Join(s.containerCluster.Spec.Images, " ")
+	key, state := client.ObjectKeyFromObject(s.ContainerMachine), s.Container.ID+" "+strings.Join(s.ContainerCluster.Spec.Images, " ")
 	if known, found := r.images.Load(key); found && known == state {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 		return reconcile.Wait{After: copyInterval}
 	}
 	defer r.copying.Unlock()
-	missing, err := nodeimages.Missing(ctx, r.Engine, s.container.Name, s.containerCluster.Spec.Images)
+	missing, err := nodeimages.Missing(ctx, r.Engine, s.Container.Name, s.ContainerCluster.Spec.Images)
 	if err != nil {
 		return fmt.Errorf("find missing images of the node: %w", err)
 	}
@@ -59,7 +59,7 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 		err := r.copyImage(ctx, s, reference)
 		switch {
 		case errors.Is(err, engine.ErrNotFound), errors.Is(err, engine.ErrInvalid):
-			r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Cannot copy image %s of the ContainerCluster into the node: %s", reference, err)
+			r.Events.Eventf(s.ContainerMachine, nil, corev1.EventTypeWarning, "ImageNotCopied", "CopyImage", "Cannot copy image %s of the ContainerCluster into the node: %s", reference, err)
 			outcome = reconcile.Wait{After: reconcile.UserInterval}
 		case err != nil:
 			return err
@@ -71,15 +71,15 @@ func (r *Reconciler) ensureImages(ctx context.Context, s *scope) error {
 	return outcome
 }
 
-func (r *Reconciler) copyImage(ctx context.Context, s *scope, reference string) (err error) {
+func (r *Reconciler) copyImage(ctx context.Context, s Scope, reference string) (err error) {
 	source, err := nodeimages.OpenSource(ctx, r.Engine, reference)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	if _, err := source.CopyTo(ctx, r.Engine, s.container.Name); err != nil {
+	if _, err := source.CopyTo(ctx, r.Engine, s.Container.Name); err != nil {
 		return fmt.Errorf("copy image %s into the node: %w", reference, err)
 	}
-	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ImageCopied", "CopyImage", "Copied image %s into the node", reference)
+	r.Events.Eventf(s.ContainerMachine, nil, corev1.EventTypeNormal, "ImageCopied", "CopyImage", "Copied image %s into the node", reference)
 	return nil
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package machine
+package node
 
 import (
 	"context"
@@ -41,23 +41,23 @@ import (
 // cloud-provider API.
 const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized"
 
-// externalCloudProvider is the value of identity.LabelCloudProvider: the kubelet's
+// ExternalCloudProvider is the value of identity.LabelCloudProvider: the kubelet's
 // own name for it.
-const externalCloudProvider = "external"
+const ExternalCloudProvider = "external"
 
 // nodeInterval is how often a Node is looked for that has not registered.
 const nodeInterval = 5 * time.Second
 
-// ensureNode sets what a Node lacks because its kubelet was started without it, as
+// initialize sets what a Node lacks because its kubelet was started without it, as
 // with bootstrap providers that do not read the kubelet's environment. It acts only
 // until Cluster API has found the Node, except where its initialization is left to
 // a cloud controller: Cluster API finds a Node that is still tainted.
-func (r *Reconciler) ensureNode(ctx context.Context, s *scope) error {
-	external := s.container.Labels[identity.LabelCloudProvider] == externalCloudProvider
-	if s.isNode() && !external || !conditions.IsTrue(s.containerMachine, infrav1.BootstrapCompletedCondition) {
+func (r *Reconciler) initialize(ctx context.Context, s Scope) error {
+	external := s.Container.Labels[identity.LabelCloudProvider] == ExternalCloudProvider
+	if s.isNode() && !external || !conditions.IsTrue(s.ContainerMachine, infrav1.BootstrapCompletedCondition) {
 		return nil
 	}
-	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))
+	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.Cluster))
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
 		return reconcile.Wait{After: nodeInterval}
 	}
@@ -65,17 +65,17 @@ func (r *Reconciler) ensureNode(ctx context.Context, s *scope) error {
 		return fmt.Errorf("connect to the workload cluster: %w", err)
 	}
 	node := &corev1.Node{}
-	if err := workload.Get(ctx, client.ObjectKey{Name: identity.HostName(s.machine.Name)}, node); err != nil {
+	if err := workload.Get(ctx, client.ObjectKey{Name: identity.HostName(s.Machine.Name)}, node); err != nil {
 		if apierrors.IsNotFound(err) {
 			return reconcile.Wait{After: nodeInterval}
 		}
 		return fmt.Errorf("get Node: %w", err)
 	}
-	if id := node.Spec.ProviderID; id != "" && id != s.containerMachine.Spec.ProviderID {
+	if id := node.Spec.ProviderID; id != "" && id != s.ContainerMachine.Spec.ProviderID {
 		return reconcile.Wait{Condition: infrav1.BootstrapCompletedCondition, Reason: infrav1.ProviderIDMismatchReason, Message: fmt.Sprintf(
-			"Node %s has provider ID %q, this machine is %q; remove --provider-id from the kubelet's arguments", node.Name, id, s.containerMachine.Spec.ProviderID)}
+			"Node %s has provider ID %q, this machine is %q; remove --provider-id from the kubelet's arguments", node.Name, id, s.ContainerMachine.Spec.ProviderID)}
 	}
-	if err := initializeNode(ctx, workload, node, s.containerMachine.Spec.ProviderID); err != nil || s.isNode() {
+	if err := initializeNode(ctx, workload, node, s.ContainerMachine.Spec.ProviderID); err != nil || s.isNode() {
 		return err
 	}
 	return reconcile.Wait{After: nodeInterval}
@@ -102,14 +102,14 @@ func initializeNode(ctx context.Context, workload client.Client, node *corev1.No
 // that the Node of a deleted Machine has. kubeadm's has none.
 const excludedDeleting = "deleting"
 
-// excludeNode takes the Node of a Machine that is deleted out of the load balancers of
+// exclude takes the Node of a Machine that is deleted out of the load balancers of
 // Services, so that no connection arrives there while it is drained. Nothing does so where
 // the whole cluster is deleted.
-func (r *Reconciler) excludeNode(ctx context.Context, s *scope) error {
-	if s.machine.DeletionTimestamp.IsZero() || !s.cluster.DeletionTimestamp.IsZero() || !s.isNode() {
+func (r *Reconciler) exclude(ctx context.Context, s Scope) error {
+	if s.Machine.DeletionTimestamp.IsZero() || !s.Cluster.DeletionTimestamp.IsZero() || !s.isNode() {
 		return nil
 	}
-	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))
+	workload, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.Cluster))
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (r *Reconciler) excludeNode(ctx context.Context, s *scope) error {
 		return fmt.Errorf("connect to the workload cluster: %w", err)
 	}
 	node := &corev1.Node{}
-	if err := workload.Get(ctx, client.ObjectKey{Name: s.machine.Status.NodeRef.Name}, node); err != nil {
+	if err := workload.Get(ctx, client.ObjectKey{Name: s.Machine.Status.NodeRef.Name}, node); err != nil {
 		return ignoreNotFound("get Node", err)
 	}
 	if node.Labels[corev1.LabelNodeExcludeBalancers] != "" {
