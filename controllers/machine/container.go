@@ -117,7 +117,7 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 // containerState of the container as it was observed last.
 func (r *Reconciler) containerState(s *scope) containerState {
 	_, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]
-	given := circumstances{
+	given := stateInput{
 		network: s.networkName(), maintenance: maintenance, stopped: s.isStopped(), loops: r.Exits.IsCrashLooping(s.container.ID),
 	}
 	if s.container.Status == engine.StatusRunning {

@@ -52,8 +52,8 @@ type containerState struct {
 	requeueAfter time.Duration
 }
 
-// circumstances are what decides about a container besides its own state.
-type circumstances struct {
+// stateInput is what decides about a container besides its own state.
+type stateInput struct {
 	// network that it belongs to.
 	network string
 	// maintenance: a user keeps it stopped. stopped: the whole cluster is.
@@ -67,7 +67,7 @@ type circumstances struct {
 }
 
 // stateOf a container that was started at least once.
-func stateOf(container engine.Container, c circumstances) containerState {
+func stateOf(container engine.Container, c stateInput) containerState {
 	notReady := func(next nextAction, after time.Duration, reason, format string, args ...any) containerState {
 		return containerState{
 			status: metav1.ConditionFalse, reason: reason, next: next, requeueAfter: after,

@@ -60,9 +60,9 @@ func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
 	return nil
 }
 
-// needBootstrapData reads the data secret that a container is created from. What
+// readDataToCreate reads the data secret that a container is created from. What
 // has started does not need it any more.
-func (r *Reconciler) needBootstrapData(ctx context.Context, s *scope) error {
+func (r *Reconciler) readDataToCreate(ctx context.Context, s *scope) error {
 	if s.hasStarted() {
 		return nil
 	}

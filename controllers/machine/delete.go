@@ -46,11 +46,16 @@ const (
 // reconcileDelete removes the container, and the finalizer afterwards.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
+		// A container of another owner stays.
 		r.observeOwnContainer,
+		// A container that is missing on another engine may run on the cluster's.
 		r.checkEngine,
+		// Clients do not see an API server go to which no new connection is sent.
 		r.waitForRelease,
+		// A member of etcd that is gone without a word counts as a vote.
 		r.removeEtcdMember,
 		r.removeContainer,
+		// The next leader does not wait for the Leases of a process that was killed.
 		r.releaseLeases,
 		r.removeFinalizer,
 	)

@@ -99,6 +99,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("get ContainerMachine: %w", err)
 	}
 	if !reconcile.Selected(containerMachine, r.WatchFilterValue) || reconcile.MovedAway(containerMachine) {
+		ctrl.LoggerFrom(ctx).V(4).Info("Ignoring a ContainerMachine that another manager reconciles")
 		return ctrl.Result{}, nil
 	}
 	s, err := r.newScope(ctx, containerMachine)
@@ -133,21 +134,33 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 // reconcileNormal observes and acts, phase by phase.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
+		// Each reconcile begins with the container as it is; one of another owner is left alone.
 		r.observeContainer,
+		// A container that is missing on another engine than the cluster's may run on its own.
 		r.checkEngine,
+		// A lost Node is reported before anything else that is missing: nothing brings it back.
 		r.checkLostState,
+		// A new container needs the cluster's network and the machine's bootstrap data.
 		r.waitForCluster,
-		r.needBootstrapData,
-		r.checkRepeatable,
+		r.readDataToCreate,
+		// Not every bootstrap may run a second time.
+		r.checkRetryable,
+		// Caches of an earlier cluster at the same endpoint would not notice the new one.
 		r.waitForDisconnect,
+		// What the spec asks for is checked before anything is created for it.
 		r.checkMounts,
 		r.checkFailureDomain,
 		r.checkPorts,
 		r.readRegistries,
+		// The engine creates containers of local images only.
 		r.ensureImage,
+		// From its first start on, the node bootstraps without the controller.
 		r.ensureContainer,
+		// Cluster API waits for the provider ID and the addresses, not for the bootstrap.
 		r.publish,
+		// The conditions report the container and its bootstrap; one that exited is started.
 		r.superviseContainer,
+		// The Node, its registries and its images do not make the container less ready.
 		r.reconcileNode,
 	)
 }
@@ -174,6 +187,7 @@ func (r *Reconciler) newScope(ctx context.Context, containerMachine *infrav1.Con
 	}
 	deleting := !containerMachine.DeletionTimestamp.IsZero()
 	if (machine == nil || name == "") && !deleting {
+		ctrl.LoggerFrom(ctx).V(4).Info("Waiting for the Machine that owns the ContainerMachine")
 		return nil, nil
 	}
 	var cluster *clusterv1.Cluster
@@ -184,6 +198,7 @@ func (r *Reconciler) newScope(ctx context.Context, containerMachine *infrav1.Con
 		}
 	}
 	if annotations.IsExternallyManaged(containerMachine) {
+		ctrl.LoggerFrom(ctx).V(4).Info("Ignoring a ContainerMachine that is managed externally")
 		return nil, nil
 	}
 	s := &scope{machine: machine, cluster: cluster, containerMachine: containerMachine, clusterName: name}

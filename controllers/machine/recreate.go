@@ -142,8 +142,8 @@ func (r *Reconciler) otherControlPlanes(ctx context.Context, s *scope) ([]cluste
 	}), nil
 }
 
-// checkRepeatable is checkLostState for what the bootstrap data says.
-func (r *Reconciler) checkRepeatable(ctx context.Context, s *scope) error {
+// checkRetryable is checkLostState for what the bootstrap data says.
+func (r *Reconciler) checkRetryable(ctx context.Context, s *scope) error {
 	if s.hasStarted() {
 		return nil
 	}
