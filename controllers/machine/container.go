@@ -21,9 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,11 +31,9 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
-	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
 const (
@@ -117,14 +113,14 @@ func (r *Reconciler) superviseContainer(ctx context.Context, s *scope) error {
 // containerState of the container as it was observed last.
 func (r *Reconciler) containerState(s *scope) containerState {
 	_, maintenance := s.containerMachine.Annotations[infrav1.MaintenanceAnnotation]
-	given := stateInput{
+	input := stateInput{
 		network: s.networkName(), maintenance: maintenance, stopped: s.isStopped(), loops: r.Exits.IsCrashLooping(s.container.ID),
 	}
 	if s.container.Status == engine.StatusRunning {
 		// The first question begins the time for which an exit is reported.
-		given.exit, given.reported = r.Exits.Recent(s.container.ID)
+		input.exit, input.reported = r.Exits.Recent(s.container.ID)
 	}
-	return stateOf(*s.container, given)
+	return stateOf(*s.container, input)
 }
 
 // readRegistries reads the configuration of registries that a container is created with.
@@ -140,8 +136,7 @@ func (r *Reconciler) readRegistries(ctx context.Context, s *scope) (err error) {
 	return err
 }
 
-// createContainer creates the container with its bootstrap data inside and starts
-// it. From then on the node bootstraps without the controller.
+// createContainer plans the container and acts on the plan.
 func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	image, err := s.image()
 	if err != nil {
@@ -151,41 +146,40 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return engineError(err)
 	}
-	if refused := facts.Probed.PrivilegedError; refused != nil {
-		return engineError(fmt.Errorf("run a privileged container of image %q: %w", image, refused))
-	}
-	if refused := node.CheckResources(s.resources(), facts.Node); len(refused) > 0 {
-		return waitForUser(infrav1.ContainerFailedReason, "spec.resources."+refused[0].Error())
-	}
-	archive, err := s.archive(facts.Node)
+	plan, err := s.plan(image, facts)
 	if err != nil {
-		return engineError(err)
+		return err
 	}
-	machine := s.nodeMachine(image)
+	return r.create(ctx, s, plan)
+}
+
+// create the container with its bootstrap data inside and start it. From then on the node
+// bootstraps without the controller.
+func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 	if err := r.resetResourceSets(ctx, s); err != nil {
 		return err
 	}
 	placement := network.Placement{
-		Network:   s.networkName(),
-		Addresses: s.recordedAddresses(),
+		Network:   plan.network,
+		Addresses: plan.addresses,
 		Prepare: func(ctx context.Context, _ []netip.Addr) error {
-			if err := r.Engine.Upload(ctx, machine.Container, bytes.NewReader(archive)); err != nil {
+			if err := r.Engine.Upload(ctx, plan.machine.Container, bytes.NewReader(plan.archive)); err != nil {
 				return fmt.Errorf("upload bootstrap: %w", err)
 			}
-			return r.Nodes.UploadRegistries(ctx, machine.Container, s.registryFiles)
+			return r.Nodes.UploadRegistries(ctx, plan.machine.Container, plan.registries)
 		},
 	}
 	continued := s.container != nil
 	var container engine.Container
-	for _, ports := range network.HostPortCandidates(machine.Container, s.ports()) {
-		publish(&machine, ports)
-		placement.Spec = node.Spec(machine, facts.Node)
+	var err error
+	for _, ports := range plan.ports {
+		placement.Spec = plan.spec(ports)
 		if container, err = r.place(ctx, placement); !engine.IsTaken(err, engine.ResourceHostPort) {
 			break
 		}
 	}
 	if err != nil {
-		err = engine.Failed("create", machine.Container, err)
+		err = engine.Failed("create", plan.machine.Container, err)
 		if !errors.Is(err, network.ErrCreating) {
 			r.backoff.Record(r.Clock.Now(), s.containerMachine, err)
 		}
@@ -193,10 +187,10 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	}
 	s.container = &container
 	if !continued {
-		r.Nodes.RecordRegistries(client.ObjectKeyFromObject(s.containerMachine), container.ID, s.registryFiles)
+		r.Nodes.RecordRegistries(client.ObjectKeyFromObject(s.containerMachine), container.ID, plan.registries)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerCreated", "Create",
-		"Created container %s from image %s, attempt %d", container.Name, image, s.attempt())
+		"Created container %s from image %s, attempt %d", container.Name, plan.machine.Image, s.attempt())
 	return nil
 }
 
@@ -209,64 +203,6 @@ func (r *Reconciler) place(ctx context.Context, placement network.Placement) (en
 		container, err = network.Place(ctx, r.Engine, placement)
 	}
 	return container, err
-}
-
-func (s *scope) nodeMachine(image string) node.Machine {
-	labels := map[string]string{}
-	maps.Copy(labels, s.containerMachine.Spec.Labels)
-	maps.Copy(labels, s.owner().ContainerLabels(s.role(), s.containerMachine.Name))
-	labels[identity.LabelAttempt] = strconv.Itoa(int(s.attempt()))
-	labels[identity.LabelFailureDomain] = s.failureDomain()
-	if s.config.ExternalCloudProvider() {
-		labels[identity.LabelCloudProvider] = nodes.ExternalCloudProvider
-	}
-	return node.Machine{
-		Container: s.containerName(),
-		Hostname:  identity.HostName(s.machine.Name),
-		Image:     image,
-		Labels:    labels,
-		Mounts:    s.mounts(),
-		Resources: s.resources(),
-
-		Environment: s.environment(),
-		CDIDevices:  s.cdiDevices(),
-	}
-}
-
-func (s *scope) resources() node.Resources {
-	asked := s.containerMachine.Spec.Resources
-	limits := node.Resources{Pids: asked.Pids}
-	if asked.CPU != nil {
-		limits.MilliCPU = asked.CPU.MilliValue()
-	}
-	if asked.Memory != nil {
-		limits.MemoryBytes = asked.Memory.Value()
-	}
-	return limits
-}
-
-// archive is uploaded before the first start.
-func (s *scope) archive(host node.Host) ([]byte, error) {
-	// An unknown version is the user's own image: taken as current.
-	minor, err := node.Minor(s.version())
-	if err != nil {
-		minor = 0
-	}
-	archive, err := script.Archive(script.Input{
-		Config:   s.config,
-		Instance: s.instance(),
-		KubeletFlags: node.KubeletFlags(node.Kubelet{
-			ProviderID:      identity.ProviderID(s.containerName()),
-			Zone:            s.failureDomain(),
-			Resources:       s.resources(),
-			KubernetesMinor: minor,
-		}, host),
-		SystemFiles: node.Files(host),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("pack bootstrap: %w", err)
-	}
-	return archive, nil
 }
 
 // placeFailure says why there is no container, and when creating it again can help.

@@ -17,11 +17,8 @@ limitations under the License.
 package machine
 
 import (
-	"cmp"
 	"context"
 	"strings"
-
-	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
@@ -44,42 +41,4 @@ func (r *Reconciler) checkMounts(_ context.Context, s *scope) error {
 		return nil
 	}
 	return reconcile.WaitForEvent(infrav1.ContainerFailedReason, "spec.extraMounts and spec.devices: "+strings.Join(refusals, "; and "))
-}
-
-// mounts are those of the spec, and its devices that have a path.
-func (s *scope) mounts() []node.Mount {
-	mounts := make([]node.Mount, 0, len(s.containerMachine.Spec.ExtraMounts))
-	for _, mount := range s.containerMachine.Spec.ExtraMounts {
-		mounts = append(mounts, node.Mount{
-			HostPath: mount.HostPath, ContainerPath: mount.ContainerPath, ReadOnly: ptr.Deref(mount.ReadOnly, false),
-		})
-	}
-	for _, device := range s.containerMachine.Spec.Devices {
-		if device.Path != "" {
-			mounts = append(mounts, node.Mount{HostPath: device.Path, ContainerPath: cmp.Or(device.ContainerPath, device.Path)})
-		}
-	}
-	return mounts
-}
-
-// cdiDevices are the devices that have a name.
-func (s *scope) cdiDevices() []string {
-	var names []string
-	for _, device := range s.containerMachine.Spec.Devices {
-		if device.Name != "" {
-			names = append(names, device.Name)
-		}
-	}
-	return names
-}
-
-func (s *scope) environment() map[string]string {
-	if len(s.containerMachine.Spec.Environment) == 0 {
-		return nil
-	}
-	variables := map[string]string{}
-	for _, variable := range s.containerMachine.Spec.Environment {
-		variables[variable.Name] = variable.Value
-	}
-	return variables
 }

@@ -27,7 +27,6 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
 // ports that the machine publishes; those without a host port get a free one. Webhooks
@@ -50,19 +49,6 @@ func (s *scope) ports() []engine.PortBinding {
 		ports = append(ports, port)
 	}
 	return ports
-}
-
-// publish gives the machine its ports, and the label by which other machines find them.
-func publish(machine *node.Machine, ports []engine.PortBinding) {
-	if len(ports) == 0 {
-		return
-	}
-	texts := make([]string, 0, len(ports))
-	for _, port := range ports {
-		texts = append(texts, hostPortText(port))
-	}
-	machine.Ports = ports
-	machine.Labels[identity.LabelHostPorts] = strings.Join(texts, ",")
 }
 
 func hostPortText(port engine.PortBinding) string {
