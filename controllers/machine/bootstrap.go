@@ -22,15 +22,113 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
+	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
+
+// The keys of a bootstrap data secret, from the contract.
+const (
+	dataSecretValue  = "value"
+	dataSecretFormat = "format"
+)
+
+// waitForCluster delays the creation of a container until its network
+// exists. One that exists continues whatever the cluster does.
+func (r *Reconciler) waitForCluster(_ context.Context, s *scope) error {
+	if s.hasStarted() {
+		return nil
+	}
+	provisioned := ptr.Deref(s.cluster.Status.Initialization.InfrastructureProvisioned, false)
+	switch {
+	case !provisioned:
+		return reconcile.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the Cluster's infrastructure to be provisioned")
+	case s.containerCluster == nil:
+		return reconcile.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for the ContainerCluster that the Cluster refers to")
+	case s.owner().ID == "":
+		// Its controller sets it, or the controller that manages the object externally.
+		return reconcile.WaitForEvent(infrav1.WaitingForInfrastructureReason, "waiting for spec.ownerID of the ContainerCluster to be set")
+	case s.dataSecretName() == "":
+		return reconcile.WaitForEvent(infrav1.WaitingForBootstrapDataReason, "waiting for the bootstrap provider to write the data secret")
+	}
+	return nil
+}
+
+// readDataToCreate reads the data secret that a container is created from. What
+// has started does not need it any more.
+func (r *Reconciler) readDataToCreate(ctx context.Context, s *scope) error {
+	if s.hasStarted() {
+		return nil
+	}
+	return r.readBootstrapData(ctx, s)
+}
+
+// readBootstrapData parses the data secret. Invalid data is refused before
+// anything is created. Of a container that has started it is read as far as it is
+// still there, and valid: its secrets must not be quoted, and it says what may be
+// repeated.
+func (r *Reconciler) readBootstrapData(ctx context.Context, s *scope) error {
+	if s.dataSecretName() == "" {
+		return nil
+	}
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: s.machine.Namespace, Name: s.dataSecretName()}
+	err := r.Client.Get(ctx, key, secret)
+	switch {
+	case apierrors.IsNotFound(err) && s.hasStarted():
+		return nil
+	case apierrors.IsNotFound(err):
+		return waitForUser(infrav1.WaitingForBootstrapDataReason, fmt.Sprintf("waiting for the bootstrap data Secret %q", key.Name))
+	case err != nil:
+		return fmt.Errorf("get bootstrap data Secret %q: %w", key.Name, err)
+	}
+	config, err := s.parse(secret)
+	if err != nil && !s.hasStarted() {
+		s.setBootstrapCompleted(metav1.ConditionFalse, infrav1.BootstrapDataInvalidReason, err.Error())
+		return reconcile.Failure{
+			Err: err, Condition: infrav1.ContainerReadyCondition, Reason: infrav1.BootstrapDataInvalidReason, After: reconcile.UserInterval,
+		}
+	}
+	s.config = config
+	return nil
+}
+
+// parse returns what the data secret asks for, adapted to a container. No
+// error quotes the data.
+func (s *scope) parse(secret *corev1.Secret) (userdata.Config, error) {
+	value := secret.Data[dataSecretValue]
+	if len(value) == 0 {
+		return userdata.Config{}, fmt.Errorf("bootstrap data Secret %q has no key %q; the bootstrap provider must write it", secret.Name, dataSecretValue)
+	}
+	config, err := bootstrap.Parse(value, string(secret.Data[dataSecretFormat]), s.instance())
+	if err != nil {
+		return userdata.Config{}, fmt.Errorf("parse bootstrap data Secret %q: %w", secret.Name, err)
+	}
+	config, err = config.Adapt()
+	if err != nil {
+		return userdata.Config{}, fmt.Errorf("adapt bootstrap data Secret %q to a container: %w", secret.Name, err)
+	}
+	return config, nil
+}
+
+// instance is what templates in bootstrap data may know of the machine.
+func (s *scope) instance() userdata.Instance {
+	return userdata.Instance{
+		ID:       s.containerName(),
+		Hostname: identity.HostName(s.machine.Name),
+		Zone:     s.failureDomain(),
+	}
+}
 
 const (
 	// recordInterval is how often the record of a running bootstrap is read. Nothing that

@@ -25,8 +25,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
@@ -224,4 +227,20 @@ func placeFailure(err error) reconcile.Failure {
 		failure.After = reconcile.UserInterval
 	}
 	return failure
+}
+
+// sendFailure sends an Event when the machine fails for good, which it reports in its Ready
+// condition from then on.
+func (r *Reconciler) sendFailure(s *scope) {
+	// Without conditions where the object is gone.
+	reason := conditions.GetReason(s.containerMachine, infrav1.MachineReadyCondition)
+	before := meta.FindStatusCondition(s.conditions, infrav1.MachineReadyCondition)
+	if before != nil && before.Reason == reason {
+		return
+	}
+	switch reason {
+	case infrav1.ContainerNotFoundReason, infrav1.BootstrapFailedReason, infrav1.BootstrapTimeoutReason, infrav1.VersionUnsupportedReason:
+		message := conditions.GetMessage(s.containerMachine, infrav1.MachineReadyCondition)
+		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)
+	}
 }

@@ -20,19 +20,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/util"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
 const (
@@ -135,5 +145,108 @@ func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {
 
 func (r *Reconciler) removeFinalizer(_ context.Context, s *scope) error {
 	controllerutil.RemoveFinalizer(s.containerMachine, infrav1.MachineFinalizer)
+	return nil
+}
+
+// etcdTimeout is how long a control plane waits for the removal of its member of etcd: an
+// election takes seconds, a boot of all containers less than a minute, and an etcd that has
+// lost its quorum never agrees. etcd is asked once also after it.
+const etcdTimeout = time.Minute
+
+// removeEtcdMember removes a control plane from etcd before its container is removed, through
+// any other control plane that has etcd. The KubeadmControlPlane controller does so for the
+// Machines of Nodes, while it reaches the API server; it deletes a Machine without a Node as
+// if it had no member, and etcd counts the lost member as a vote: two members lose their quorum.
+func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
+	if !s.isControlPlaneOfLivingCluster() {
+		return nil
+	}
+	others, err := r.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
+	if err != nil {
+		return engineError(fmt.Errorf("list control planes: %w", err))
+	}
+	others = slices.DeleteFunc(others, func(c engine.Container) bool { return s.container != nil && c.Name == s.container.Name })
+	addresses := s.etcdAddresses(others)
+	if len(addresses) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, other := range others {
+		if other.Status != engine.StatusRunning {
+			errs = append(errs, fmt.Errorf("container %q is not running", other.Name))
+			continue
+		}
+		err := node.RemoveEtcdMember(ctx, r.Engine, other.Name, addresses)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, node.ErrNoEtcd):
+			errs = append(errs, fmt.Errorf("remove etcd member through container %q: %w", other.Name, err))
+		}
+	}
+	if len(errs) == 0 || r.hasDeletedFor(s, etcdTimeout) {
+		return nil
+	}
+	return waitToDelete(fmt.Sprintf("waiting up to %s for the removal of this machine's etcd member: %s", etcdTimeout, errors.Join(errs...)))
+}
+
+// etcdAddresses are those that the machine's member has. Those of a container that is
+// missing are recorded, and may belong to another control plane by now.
+func (s *scope) etcdAddresses(others []engine.Container) []netip.Addr {
+	if s.container != nil {
+		return network.Addresses(*s.container, s.networkName())
+	}
+	addresses := s.recordedAddresses()
+	for _, other := range others {
+		taken := network.Addresses(other, s.networkName())
+		addresses = slices.DeleteFunc(addresses, func(address netip.Addr) bool { return slices.Contains(taken, address) })
+	}
+	return addresses
+}
+
+// leasesTimeout bounds the requests to an API server that may have lost its etcd.
+const leasesTimeout = 5 * time.Second
+
+// releaseLeases releases the Leases of kube-controller-manager and kube-scheduler that a
+// removed control plane holds. It was killed after it left etcd and could not release them
+// itself. Without this, no other one leads for 15 seconds, the default duration of a Lease:
+// Pods that are evicted are not replaced, Services keep endpoints that are gone, and no
+// kubelet joins. A Lease that is not released expires, so that an error is logged only.
+func (r *Reconciler) releaseLeases(ctx context.Context, s *scope) error {
+	if !s.isControlPlaneOfLivingCluster() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, leasesTimeout)
+	defer cancel()
+	workload, err := r.ClusterCache.GetUncachedClient(ctx, client.ObjectKeyFromObject(s.cluster))
+	if errors.Is(err, clustercache.ErrClusterNotConnected) {
+		return nil
+	}
+	if err == nil {
+		// The identity of a process is the name of its host and a random part.
+		host := identity.HostName(s.machine.Name) + "_"
+		err = errors.Join(releaseLease(ctx, workload, "kube-controller-manager", host), releaseLease(ctx, workload, "kube-scheduler", host))
+	}
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Info("Failed to release Leases of the removed control plane; waiting for their expiry", "reason", err.Error())
+	}
+	return nil
+}
+
+// releaseLease as client-go's leader election does, if a process of the host holds it.
+func releaseLease(ctx context.Context, workload client.Client, name, host string) error {
+	lease := &coordinationv1.Lease{}
+	if err := workload.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: name}, lease); err != nil {
+		return fmt.Errorf("get Lease: %w", err)
+	}
+	if !strings.HasPrefix(ptr.Deref(lease.Spec.HolderIdentity, ""), host) {
+		return nil
+	}
+	original := lease.DeepCopy()
+	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = ptr.To(""), ptr.To[int32](1)
+	// Another process may have acquired it since.
+	if err := workload.Patch(ctx, lease, client.MergeFromWithOptions(original, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("release Lease %q: %w", name, err)
+	}
 	return nil
 }

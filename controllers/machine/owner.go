@@ -18,11 +18,15 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -87,4 +91,24 @@ func describeOwner(labels map[string]string) string {
 	}
 	return fmt.Sprintf("%s %q of cluster %s/%s, owner ID %s", labels[identity.LabelRole],
 		labels[identity.LabelMachine], labels[identity.LabelNamespace], labels[identity.LabelCluster], labels[identity.LabelOwnerID])
+}
+
+// checkEngine stops the reconcile of a machine whose container was not found where that was
+// the answer of another engine than the cluster's: on that one, the container may run.
+// Without its ContainerCluster there is nothing to compare with, and nothing is created.
+func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
+	if s.container != nil || s.containerCluster == nil {
+		return nil
+	}
+	_, err := containercluster.RecordOf(s.containerCluster, s.clusterName).Check(ctx, r.Engine)
+	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
+		return reconcile.Failure{
+			Err: err, Condition: infrav1.ContainerReadyCondition, Status: metav1.ConditionUnknown,
+			Reason: infrav1.EngineChangedReason, After: reconcile.UserInterval,
+		}
+	}
+	if err != nil {
+		return engineError(err)
+	}
+	return nil
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // record writes a change of spec.bootstrap, immediately: what follows the call may not
@@ -173,4 +174,39 @@ func (s *scope) recordedAddresses() []netip.Addr {
 		}
 	}
 	return addresses
+}
+
+// publish sets what Cluster API reads, and what a lost status is rebuilt from, all
+// in one patch: Cluster API waits for seconds where provisioned precedes the rest.
+func (r *Reconciler) publish(_ context.Context, s *scope) error {
+	if s.containerMachine.Spec.ProviderID == "" {
+		s.containerMachine.Spec.ProviderID = identity.ProviderID(s.container.Name)
+	}
+	s.recordContainer()
+	s.publishStatus()
+	s.publishPorts()
+	return nil
+}
+
+// publishStatus sets the status of a machine whose container was started, from the
+// record: the container may be missing.
+func (s *scope) publishStatus() {
+	addresses := clusterv1.MachineAddresses{{
+		Type: clusterv1.MachineHostName, Address: identity.HostName(s.machine.Name),
+	}}
+	for _, address := range s.containerMachine.Spec.Bootstrap.Addresses {
+		addresses = append(addresses, clusterv1.MachineAddress{Type: clusterv1.MachineInternalIP, Address: address})
+	}
+	s.containerMachine.Status.Addresses = addresses
+	s.containerMachine.Status.FailureDomain = s.failureDomain()
+	s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)
+}
+
+// addresses are those the container was given, which it keeps while it does
+// not run; a container that was adopted has those it has now.
+func (s *scope) addresses() []netip.Addr {
+	if given := network.Addresses(*s.container, s.networkName()); len(given) > 0 {
+		return given
+	}
+	return s.container.Networks[s.networkName()].Addresses
 }

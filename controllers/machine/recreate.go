@@ -18,15 +18,20 @@ package machine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
@@ -181,4 +186,74 @@ func (s *scope) isRecreating() bool {
 // holdsNode reports whether the container holds, or held, the state of a Node.
 func (s *scope) holdsNode() bool {
 	return s.isNode() || ptr.Deref(s.containerMachine.Spec.Bootstrap.Completed, false)
+}
+
+// connectionInterval is how often the end of a connection is checked for. Nothing reports it;
+// the ClusterCache ends it after five failed probes, ten seconds apart.
+const connectionInterval = 2 * time.Second
+
+// waitForDisconnect delays a kubeadm init while this manager is connected to the cluster of an
+// earlier one. The new cluster has the same endpoint and the same CA: watches continue in it
+// without noticing, caches keep the objects of the earlier one, and controllers that
+// read them, such as that of ClusterResourceSets, find objects that do not exist. Other managers
+// probe the same endpoint in the same way.
+func (r *Reconciler) waitForDisconnect(ctx context.Context, s *scope) error {
+	if s.hasStarted() || s.config.KubeadmOperation() != userdata.KubeadmInit {
+		return nil
+	}
+	_, err := r.ClusterCache.GetClient(ctx, client.ObjectKeyFromObject(s.cluster))
+	switch {
+	case errors.Is(err, clustercache.ErrClusterNotConnected):
+		return nil
+	case err != nil:
+		return fmt.Errorf("get client of the workload cluster: %w", err)
+	}
+	return reconcile.Wait{
+		Reason: infrav1.ContainerCreatingReason, Message: "waiting for the connection to the API server of an earlier container to end",
+		After: connectionInterval,
+	}
+}
+
+// +kubebuilder:rbac:groups=addons.cluster.x-k8s.io,resources=clusterresourcesetbindings,verbs=get;update
+
+// resetResourceSets marks the resources of ClusterResourceSets as not applied before kubeadm
+// init creates an empty cluster. Cluster API applies them as soon as an API server answers,
+// and not again: where that init is interrupted or its Machine replaced, the next cluster
+// would have no Pod network.
+func (r *Reconciler) resetResourceSets(ctx context.Context, s *scope) error {
+	if s.config.KubeadmOperation() != userdata.KubeadmInit {
+		return nil
+	}
+	binding := &addonsv1.ClusterResourceSetBinding{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(s.cluster), binding)
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get ClusterResourceSetBinding: %w", err)
+	}
+	if !markNotApplied(binding) {
+		return nil
+	}
+	if err := r.Client.Update(ctx, binding); err != nil {
+		return fmt.Errorf("update ClusterResourceSetBinding: %w", err)
+	}
+	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ResourceSetsReset", "Reset",
+		"Marked the resources of ClusterResourceSets as not applied, because kubeadm init creates an empty cluster")
+	return nil
+}
+
+// markNotApplied reports whether a resource was marked as applied.
+func markNotApplied(binding *addonsv1.ClusterResourceSetBinding) bool {
+	changed := false
+	for i := range binding.Spec.Bindings {
+		resources := binding.Spec.Bindings[i].Resources
+		for j := range resources {
+			if ptr.Deref(resources[j].Applied, false) {
+				resources[j].Applied = ptr.To(false)
+				changed = true
+			}
+		}
+	}
+	return changed
 }

@@ -20,9 +20,14 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/controllers/clustercache"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -232,4 +237,108 @@ func TestRecordDoesNotConflict(t *testing.T) {
 		t.Errorf("BootstrapCompleted is %s", state)
 	}
 	recorded(infrav1.MachineBootstrap{Attempt: 1, Completed: ptr.To(true)})(t, w)
+}
+
+// The next cluster answers at the endpoint of the one before it, and caches do not notice.
+func TestInitWaitsForDisconnect(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New(builders.ControlPlane(builders.InitData)))
+	w.SettleCluster()
+	w.SettleMachine(builders.Machine)
+	connect := func(cache clustercache.ClusterCache) {
+		w.ClusterCache = cache
+		w.Restart()
+	}
+	connect(clustercache.NewFakeClusterCache(fake.NewClientBuilder().WithScheme(builders.Scheme(t)).Build(),
+		client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster}))
+	w.Engine.RestartEngine()
+	for range 5 {
+		_, _ = w.ReconcileMachine(builders.Machine) // each continues the recreation
+	}
+	if left := containers(t, w); len(left) > 0 {
+		t.Errorf("containers %v while the manager is connected to the earlier cluster", left)
+	}
+	machine, _ := world.Get(w, builders.Machine, &infrav1.ContainerMachine{})
+	if state, message := world.State(machine, infrav1.ContainerReadyCondition); state != "False/"+infrav1.ContainerCreatingReason {
+		t.Errorf("ContainerReady is %s: %s", state, message)
+	}
+	connect(clustercache.NewFakeEmptyClusterCache())
+	must.Get(w.ReconcileMachine(builders.Machine))(t)
+	if created := containers(t, w); len(created) != 1 {
+		t.Errorf("containers %v, want one once the connection has ended", created)
+	}
+}
+
+// The join of a worker continues in the cluster that the manager is connected to.
+func TestJoinDoesNotWaitForDisconnect(t *testing.T) {
+	t.Parallel()
+	w := world.New(t, builders.New())
+	w.ClusterCache = clustercache.NewFakeClusterCache(fake.NewClientBuilder().WithScheme(builders.Scheme(t)).Build(),
+		client.ObjectKey{Namespace: builders.Namespace, Name: builders.Cluster})
+	w.Restart()
+	w.SettleCluster()
+	w.SettleMachine(builders.Machine)
+	if created := containers(t, w); len(created) != 1 {
+		t.Errorf("containers %v, want one", created)
+	}
+}
+
+// What ClusterResourceSets applied to a cluster is applied to the one that a later kubeadm
+// init creates in its place.
+func TestInitResetsResourceSets(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		data   string
+		// change after the resources were applied.
+		change  func(t *testing.T, w *world.World)
+		applied bool
+	}{
+		"Interrupted": {
+			reason: "The container is recreated, and its etcd is empty.", data: builders.InitData,
+			change: record("interrupted"),
+		},
+		"Removed": {
+			reason: "So is the one of a container that was removed during its init.", data: builders.InitData,
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must.Succeed(t, w.Engine.RemoveContainer(t.Context(), container()))
+			},
+		},
+		"Completed": {
+			reason: "A cluster that is complete keeps what it has.", data: builders.InitData,
+			change: record("done"), applied: true,
+		},
+		"Join": {
+			reason: "A control plane that joins has the etcd of the others.", data: builders.JoinControlPlaneData,
+			change: func(t *testing.T, w *world.World) {
+				t.Helper()
+				must.Succeed(t, w.Engine.KillContainer(container(), 137, false))
+			},
+			applied: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := builders.New(builders.ControlPlane(tc.data))
+			binding := &addonsv1.ClusterResourceSetBinding{ObjectMeta: metav1.ObjectMeta{Namespace: objects.Cluster.Namespace, Name: objects.Cluster.Name}}
+			binding.Spec.Bindings = []addonsv1.ResourceSetBinding{{
+				ClusterResourceSetName: "cni", Resources: []addonsv1.ResourceBinding{{Applied: ptr.To(false)}},
+			}}
+			objects.Others = append(objects.Others, binding)
+			w := world.New(t, objects)
+			w.SettleMachine(builders.Machine)
+			world.Edit(w, builders.Cluster, &addonsv1.ClusterResourceSetBinding{}, func(b *addonsv1.ClusterResourceSetBinding) {
+				b.Spec.Bindings[0].Resources[0].Applied = ptr.To(true)
+			})
+			tc.change(t, w)
+			w.SettleMachine(builders.Machine)
+
+			found, _ := world.Get(w, builders.Cluster, &addonsv1.ClusterResourceSetBinding{})
+			if applied := ptr.Deref(found.Spec.Bindings[0].Resources[0].Applied, false); applied != tc.applied {
+				t.Errorf("%s\nthe resource is marked as applied: %t, want %t", tc.reason, applied, tc.applied)
+			}
+		})
+	}
 }
