@@ -92,9 +92,7 @@ const (
 
 // Setup registers all controllers with the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
-	if options.LoadBalancerImage == "" {
-		options.LoadBalancerImage = loadbalancer.DefaultImage
-	}
+	options.LoadBalancerImage = cmp.Or(options.LoadBalancerImage, loadbalancer.DefaultImage)
 	images := imagepull.NewTracker(options.Engine)
 	if err := mgr.Add(images); err != nil {
 		return fmt.Errorf("add image pulls: %w", err)
