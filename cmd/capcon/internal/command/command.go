@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package command is the command line of capcon. Each command has a package below it; session
+// Package command is the command line of capcon. Commands have packages below it; session
 // has what a command needs of the world, so that a test can run any of them without an engine,
 // a terminal or a clock.
 package command
