@@ -45,7 +45,7 @@ const (
 	loopReportedFor = 20 * time.Second
 )
 
-// Exits holds how containers exited of late. An engine that restarts a container
+// Exits holds how containers exited recently. An engine that restarts a container
 // forgets how it exited; only the event had it. Only messages depend on it: a
 // controller that was restarted knows none, and does the same things.
 type Exits struct {
@@ -106,7 +106,7 @@ func (d *Exits) Observe(event engine.Event) {
 	}
 }
 
-// Recent returns how the container exited of late, and for how long that is to
+// Recent returns how the container exited recently, and for how long that is to
 // be reported of it although it runs: some seconds from the first call.
 func (d *Exits) Recent(containerID string) (engine.Exit, time.Duration) {
 	d.mutex.Lock()
@@ -129,7 +129,7 @@ func (d *Exits) Recent(containerID string) (engine.Exit, time.Duration) {
 	return engine.Exit{}, 0
 }
 
-// IsCrashLooping reports whether the container has exited again and again of late.
+// IsCrashLooping reports whether the container has exited repeatedly within a short time.
 func (d *Exits) IsCrashLooping(containerID string) bool {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

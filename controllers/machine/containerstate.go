@@ -66,7 +66,7 @@ type stateInput struct {
 	// it is reported.
 	exit     engine.Exit
 	reported time.Duration
-	// loops: it exited again and again of late.
+	// loops: it exited repeatedly within a short time.
 	loops bool
 }
 

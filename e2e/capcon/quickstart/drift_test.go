@@ -227,7 +227,7 @@ func (d *drift) rest(container engine.Container) {
 }
 
 // restarted are the reasons for a container that exited and runs again, by what was
-// first to start it: the controllers, or the engine; or for one that exited often of late.
+// first to start it: the controllers, or the engine; or for one that exited often recently.
 func restarted(container engine.Container) []string {
 	if capcontest.IsLoadBalancer(container) {
 		return []string{infrav1.LoadBalancerNotRunningReason, infrav1.LoadBalancerRestartedReason}

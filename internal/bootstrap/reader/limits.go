@@ -22,7 +22,7 @@ import (
 )
 
 // Limits of bootstrap data. With them one Secret costs the manager at most some hundred MiB and some seconds, whatever
-// it holds; see the fuzz targets of package bootstrap. A Secret itself holds 1 MiB at most, which the API server sees to.
+// it holds; see the fuzz targets of package bootstrap. The API server limits a Secret to 1 MiB.
 const (
 	// MaxDecodedBytes is the limit of all that is decoded from one Secret: rendered templates, decompressed and decoded
 	// content, and every use of a YAML alias. User data of clouds is limited to some ten KiB.
