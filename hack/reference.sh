@@ -14,7 +14,8 @@
 # limitations under the License.
 
 # Writes the reference below docs/reference from what it is about: the types and
-# conditions of the API, the manager's flags, and capcon's commands.
+# conditions of the API, the manager's flags, and capcon's commands. Writes the figures of
+# benchmarks into the pages that have markers for them, from lab/bench/results.
 #
 #   hack/reference.sh [DIRECTORY]     default: the repository itself
 
@@ -34,6 +35,7 @@ main() {
   conditions >docs/reference/conditions.md
   flags >docs/reference/flags.md
   capcon >docs/reference/capcon.md
+  grep --recursive --files-with-matches --include='*.md' '<!-- end -->' README.md docs | xargs go run ./hack/reference results lab/bench/results
 }
 
 # head_of: $1 is the title, $2 what it is written from.

@@ -15,10 +15,12 @@ limitations under the License.
 */
 
 // Reference prints the conditions and reasons of this provider's objects, or its
-// limits, as they are documented where they are declared, for docs/reference.
+// limits, as they are documented where they are declared, for docs/reference. It also writes
+// the figures of benchmarks where pages have markers for them.
 //
 //	go run ./hack/reference api/v1beta2/conditions.go
 //	go run ./hack/reference limits DIRECTORY...
+//	go run ./hack/reference results DIRECTORY PAGE...
 package main
 
 import (
@@ -38,10 +40,12 @@ func main() {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "limits":
 		page, err = limits(os.Args[2:]...)
+	case len(os.Args) > 3 && os.Args[1] == "results":
+		err = writeResults(os.Args[2], os.Args[3:]...)
 	case len(os.Args) == 2:
 		page, err = conditions(os.Args[1])
 	default:
-		fmt.Fprintln(os.Stderr, "usage: reference FILE | reference limits DIRECTORY...")
+		fmt.Fprintln(os.Stderr, "usage: reference FILE | reference limits DIRECTORY... | reference results DIRECTORY PAGE...")
 		os.Exit(2)
 	}
 	if err == nil {

@@ -13,40 +13,51 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Measures the floor that "capcon up" is compared with: one control plane and
-# one worker made by hand from the node image, with nothing between the engine
-# and kubeadm. Prints the seconds of each step and removes what it made.
+# Measures the floor that "capcon up" is compared with: a cluster made by hand
+# from the node image, with nothing between the engine and kubeadm. Control planes
+# join one after the other, as etcd requires; workers join concurrently with them.
+# Prints the seconds of each step and removes what it made.
 #
-#   lab/bench/floor.sh [--check]
-#     --check  also try Pods, a Service and DNS across the two nodes
+#   lab/bench/floor.sh [--check | --keep | --clean]
+#     --check  also try Pods, a Service and DNS across two nodes
+#     --keep   remove nothing at the end
+#     --clean  only remove what --keep kept
 #
 # Environment:
-#   ENGINE         docker, podman or auto (default)
-#   IMAGE          the node image
-#   SUBNET_PREFIX  the first three parts of the network's addresses
+#   ENGINE          docker, podman or auto (default)
+#   IMAGE           the node image
+#   SUBNET_PREFIX   the first three parts of the network's addresses
+#   CONTROL_PLANES  how many (default 1); several are behind an HAProxy container
+#   WORKERS         how many (default 1)
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../hack/lib.sh"
 
 image="${IMAGE:-localhost/capcon/node:v1.36.3}"
+haproxy=localhost/capcon/haproxy:2.6
 prefix="${SUBNET_PREFIX:-172.30.177}"
 network=capcon-floor
-control_plane=capcon-floor-control-plane
-worker=capcon-floor-worker
 pod_subnet=10.244.0.0/16
-[[ "$*" == @(|--check) ]] || die "Unknown arguments: $*" "lab/bench/floor.sh [--check]"
+control_planes="${CONTROL_PLANES:-1}"
+workers="${WORKERS:-1}"
+control_plane=capcon-floor-control-plane-1
+worker=capcon-floor-worker-1
+endpoint="${prefix}.11"
+((control_planes == 1)) || endpoint="${prefix}.10"
+readonly mode="$*"
+[[ "${mode}" == @(|--check|--keep|--clean) ]] || die "Unknown arguments: ${mode}" "lab/bench/floor.sh [--check | --keep | --clean]"
 
 work="$(mktemp -d)"
 
 clean_up() {
-  local name
-  for name in "${control_plane}" "${worker}"; do
-    engine rm --force --volumes "${name}" >/dev/null 2>&1 || true
-  done
+  local containers
+  containers="$(engine ps --all --quiet --filter name=^capcon-floor-)"
+  # shellcheck disable=SC2086 # one argument each
+  [[ -z "${containers}" ]] || engine rm --force --volumes ${containers} >/dev/null
   engine network rm "${network}" >/dev/null 2>&1 || true
 }
 
-trap 'rm -rf "${work}"; clean_up' EXIT
+trap 'rm -rf "${work}"; [[ "${mode}" == --keep ]] || clean_up' EXIT
 
 now() { date +%s%N; }
 
@@ -55,9 +66,9 @@ step() {
   local name="$1" start
   shift
   start="$(now)"
-  if ! "$@" >"${work}/output" 2>&1; then
+  if ! "$@" >"${work}/output-${BASHPID}" 2>&1; then
     echo "bench-floor: ${name} failed:" >&2
-    cat "${work}/output" >&2
+    cat "${work}/output-${BASHPID}" >&2
     exit 1
   fi
   report "${name}" "${start}" "$(now)"
@@ -84,10 +95,60 @@ in_node() { engine exec "$@"; }
 
 kubectl() { in_node "${control_plane}" kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 
-ready() { kubectl wait --for=condition=Ready node "$@" --timeout=120s; }
+ready() { kubectl wait --for=condition=Ready node --all --timeout=120s; }
 
 # registered waits for a Node's registration, which kubectl wait needs.
 registered() { until kubectl get node "$1"; do sleep 0.1; done; }
+
+# join makes a node of a cluster; $1 its name, $2 its address, $3 kubeadm's configuration.
+join() {
+  step "create $1" create "$1" "$2"
+  step "start $1" start "$1"
+  step "boot $1 to the container runtime" booted "$1"
+  step "token ready for joining" joinable
+  step "kubeadm join of $1" in_node "$1" kubeadm join --config "/etc/capcon-floor/$3.yaml"
+  step "register $1" registered "$1"
+}
+
+join_all() {
+  local i jobs=()
+  for ((i = 1; i <= workers; i++)); do
+    join "capcon-floor-worker-${i}" "${prefix}.$((20 + i))" join &
+    jobs+=($!)
+  done
+  for ((i = 2; i <= control_planes; i++)); do
+    join "capcon-floor-control-plane-${i}" "${prefix}.$((10 + i))" join-control-plane
+  done
+  for i in "${jobs[@]}"; do
+    wait "${i}"
+  done
+}
+
+# load_balance starts a load balancer that checks the control planes as the provider's does.
+load_balance() {
+  local i
+  cat >"${work}/haproxy.cfg" <<EOF
+defaults
+    timeout connect 500ms
+    timeout client 24h
+    timeout server 24h
+listen control-plane
+    mode tcp
+    bind :6443
+    balance leastconn
+    option redispatch 1
+    option httpchk GET /readyz
+    http-check expect status 200,401
+    default-server check check-ssl verify none inter 2s fastinter 1s downinter 500ms rise 1 fall 3
+EOF
+  for ((i = 1; i <= control_planes; i++)); do
+    echo "    server control-plane-${i} ${prefix}.$((10 + i)):6443" >>"${work}/haproxy.cfg"
+  done
+  chmod 0644 "${work}/haproxy.cfg"
+  engine create --name capcon-floor-load-balancer --network "${network}" --ip "${endpoint}" "${haproxy}"
+  engine cp "${work}/haproxy.cfg" capcon-floor-load-balancer:/usr/local/etc/haproxy/haproxy.cfg
+  start capcon-floor-load-balancer
+}
 
 # Writes what all nodes are given: the adaptation to this host. A runtime that
 # may not lower oom_score_adj and a kubelet on cgroup v1 must be configured for it.
@@ -108,21 +169,21 @@ EOF
 }
 
 write_kubeadm_config() {
-  local directory="${work}/files/etc/capcon-floor"
+  local directory="${work}/files/etc/capcon-floor" certificate_key
+  certificate_key="$(printf '%064d' 1)"
   cat >"${directory}/init.yaml" <<EOF
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: InitConfiguration
 bootstrapTokens:
 - token: abcdef.0123456789abcdef
+certificateKey: "${certificate_key}"
 nodeRegistration:
   ignorePreflightErrors: [SystemVerification]
-localAPIEndpoint:
-  advertiseAddress: ${prefix}.10
 ---
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
 kubernetesVersion: ${image##*:}
-controlPlaneEndpoint: ${prefix}.10:6443
+controlPlaneEndpoint: ${endpoint}:6443
 networking:
   podSubnet: ${pod_subnet}
 ---
@@ -152,9 +213,10 @@ nodeRegistration:
 discovery:
   bootstrapToken:
     token: abcdef.0123456789abcdef
-    apiServerEndpoint: ${prefix}.10:6443
+    apiServerEndpoint: ${endpoint}:6443
     unsafeSkipCAVerification: true
 EOF
+  { cat "${directory}/join.yaml" && printf 'controlPlane:\n  certificateKey: "%s"\n' "${certificate_key}"; } >"${directory}/join-control-plane.yaml"
 }
 
 # joinable waits until the controllers have signed what a joining node reads:
@@ -236,26 +298,27 @@ from_client() {
 
 use_engine
 clean_up
+[[ "${mode}" != --clean ]] || exit 0
 write_files
 echo "bench-floor: ${ENGINE} $(engine version --format '{{.Server.Version}}') ${image}"
 engine network create --subnet "${prefix}.0/24" "${network}" >/dev/null
+upload=()
 begin="$(now)"
-step "create the control plane's container" create "${control_plane}" "${prefix}.10"
+if ((control_planes > 1)); then
+  upload=(--upload-certs)
+  step "start the load balancer" load_balance
+fi
+step "create the control plane's container" create "${control_plane}" "${prefix}.11"
 step "start it" start "${control_plane}"
 step "boot to the container runtime" booted "${control_plane}"
-step "kubeadm init" in_node "${control_plane}" kubeadm init --config /etc/capcon-floor/init.yaml --skip-token-print
+step "kubeadm init" in_node "${control_plane}" kubeadm init --config /etc/capcon-floor/init.yaml --skip-token-print "${upload[@]}"
 step "apply the Pod network" install_network
-step "create the worker's container" create "${worker}" "${prefix}.11"
-step "start it" start "${worker}"
-step "boot to the container runtime" booted "${worker}"
-step "token ready for joining" joinable
-step "kubeadm join" in_node "${worker}" kubeadm join --config /etc/capcon-floor/join.yaml
-step "register the worker" registered "${worker}"
-step "both Nodes Ready" ready "${control_plane}" "${worker}"
-report "total: 1 + 1 all Ready" "${begin}" "$(now)"
+join_all
+step "all Nodes Ready" ready
+report "total: ${control_planes} + ${workers} all Ready" "${begin}" "$(now)"
 for node in "${control_plane}" "${worker}"; do
   echo "bench-floor: ${node}: $(in_node "${node}" du --summarize --block-size=1M /var | cut -f1) MB in /var"
 done
-if (($# > 0)); then
+if [[ "${mode}" == --check ]]; then
   step "check Pods and Services across nodes" check_pods
 fi

@@ -13,16 +13,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Compares "capcon up" of one control plane and one worker with kind and with the floor,
-# on warm images and a running plane, and measures three of each. Builds capcon and kind,
-# and runs lab/bench/up.
+# Compares "capcon up" of one control plane and one worker with kind and with the floor, and
+# three of each with the floor, on warm images and a running plane. Builds kind, and runs
+# lab/bench/up.
 #
 #   lab/bench/up.sh [FLAG]...     flags of lab/bench/up
 #
 # Environment:
 #   ROUNDS  how many of each (default 5)
 #   ENGINE  docker, podman or auto (default)
-#   NAME    begins the name of the file of results in _artifacts (default bench)
+#   NAME    begins the name of the file of results in _artifacts (default up)
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../hack/lib.sh"
@@ -41,7 +41,7 @@ main() {
   _artifacts/up -engine "${ENGINE}" -rounds "${ROUNDS:-5}" -image "${image}" \
     -kind "$(hack/tool.sh kind)" -kind-config "${config}" -commit "$(git rev-parse --short HEAD)" \
     -machine "$(nproc) cores, $(awk '/MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo), $(engine version --format '{{.Server.Version}}' | sed "s/^/${ENGINE} /")" \
-    -output "_artifacts/${NAME:-bench}-${ENGINE}.json" "$@"
+    -output "_artifacts/${NAME:-up}-${ENGINE}.json" "$@"
 }
 
 # kind_config is what kind's user must give on a restricted host.

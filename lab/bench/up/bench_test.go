@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,23 +28,63 @@ import (
 
 func TestResults(t *testing.T) {
 	t.Parallel()
-	b := bench{Seconds: map[string][]float64{
-		floorUp: {19, 18, 20}, kindUp: {24, 25, 23}, capconUp: {20, 18, 30}, largeUp: {66, 70, 65}, kindDown: {1, 2}, capcDown: {3, 4, 2},
-	}, Waits: map[string]map[string]float64{capconUp: {"this provider": 1.25}}}
-	want := `| Seconds | Median | Lowest | Highest | Median ÷ kind's | Rounds |
-|---|---|---|---|---|---|
-| floor 1 + 1 | 19.0 | 18.0 | 20.0 | 0.79 | 19.0 18.0 20.0 |
-| kind create 1 + 1 | 24.0 | 23.0 | 25.0 |  | 24.0 25.0 23.0 |
-| capcon up 1 + 1 | 20.0 | 18.0 | 30.0 | 0.83 | 20.0 18.0 30.0 |
-| capcon up 3 + 3 | 66.0 | 65.0 | 70.0 |  | 66.0 70.0 65.0 |
-| kind delete 1 + 1 | 1.5 | 1.0 | 2.0 |  | 1.0 2.0 |
-| capcon down 1 + 1 | 3.0 | 2.0 | 4.0 | 2.00 | 3.0 4.0 2.0 |
-`
-	if diff := cmp.Diff(want, b.table()); diff != "" {
-		t.Errorf("table (-want +got):\n%s", diff)
+	var b bench
+	for _, round := range [][4]float64{{20, 25, 1, 4}, {18, 24, 2, 3}} {
+		b.add(seconds, capconUp, round[0])
+		b.add(seconds, kindUp, round[1])
+		b.add(seconds, kindDown, round[2])
+		b.add(seconds, capcDown, round[3])
+		for _, row := range []string{floorUp, largeUp, largeFloorUp} {
+			b.add(seconds, row, 40)
+		}
+		b.compare()
 	}
-	if want, waits := "| this provider | 1.2 | 0.0 | 0.0 | 0.0 |\n", b.waits(); !strings.Contains(waits, want) {
-		t.Errorf("waits:\n%s\nwant the line %s", waits, want)
+	for _, want := range []string{
+		"| Seconds | Median | Lowest | Highest | Rounds |\n|---|---|---|---|---|\n| capcon up 1 + 1 | 19.00 | 18.00 | 20.00 | 20.00 18.00 |\n",
+		"\n\n| Ratio | Median | Lowest | Highest | Rounds |\n|---|---|---|---|---|\n| capcon up 1 + 1 ÷ kind create 1 + 1 | 0.78 | 0.75 | 0.80 | 0.80 0.75 |\n",
+		"| capcon down 1 + 1 ÷ kind delete 1 + 1 | 2.75 | 1.50 | 4.00 | 4.00 1.50 |\n",
+	} {
+		if text := b.text(); !strings.Contains(text, want) {
+			t.Errorf("tables:\n%s\nwant:\n%s", text, want)
+		}
+	}
+}
+
+func TestCgroupSeconds(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for path, content := range map[string]string{
+		"cpuacct/docker/abc/cpuacct.usage":                       "1500000000\n",
+		"machine.slice/libpod-abc.scope/cpu.stat":                "usage_usec 2500000\nuser_usec 1\n",
+		"system.slice/docker-abc.scope/init/cpu.stat":            "usage_usec 1\n",
+		"system.slice/docker-abc.scope/cpu.stat":                 "usage_usec 3500000\n",
+		"cpuacct/libpod_parent/libpod-abc/kubelet/cpuacct.usage": "1\n",
+		"cpuacct/libpod_parent/libpod-abc/cpuacct.usage":         "4500000000\n",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(root, filepath.Dir(path)), 0o755), os.WriteFile(filepath.Join(root, path), []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		groups string
+		want   float64
+	}{
+		"v1":         {"Docker on cgroup v1.", "2:cpu,cpuacct:/docker/abc\n0::/\n", 1.5},
+		"v1, hybrid": {"Version 2 is mounted without controllers, and systemd has a cgroup of its own.", "0::/docker/abc\n2:cpuacct:/libpod_parent/libpod-abc/init.scope\n", 4.5},
+		"v2":         {"Podman on cgroup v2.", "0::/machine.slice/libpod-abc.scope\n", 2.5},
+		"v2, nested": {"systemd in the container has a cgroup of its own.", "0::/system.slice/docker-abc.scope/init\n", 3.5},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got, err := cgroupSeconds(root, tc.groups, "abc"); err != nil || got != tc.want {
+				t.Errorf("%s: %v s, %v; want %v s", tc.reason, got, err, tc.want)
+			}
+		})
+	}
+	if _, err := cgroupSeconds(root, "0::/\n", "abc"); err == nil {
+		t.Error("a container without a cgroup: no error")
 	}
 }
 

@@ -43,7 +43,7 @@ func main() {
 func start() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := bench{setting: setting{Date: time.Now().Format(time.DateOnly)}, Seconds: map[string][]float64{}, Waits: map[string]map[string]float64{}}
+	b := bench{setting: setting{Date: time.Now().Format(time.DateOnly)}}
 	flag.StringVar(&b.Engine, "engine", "docker", "docker or podman")
 	flag.StringVar(&b.Commit, "commit", "", "commit that is measured")
 	flag.StringVar(&b.Machine, "machine", "", "description of the machine")
@@ -51,103 +51,135 @@ func start() error {
 	flag.StringVar(&b.image, "image", "", "node image")
 	flag.StringVar(&b.kind, "kind", "", "path of kind")
 	flag.StringVar(&b.kindConfig, "kind-config", "", "path of kind's configuration of one control plane and one worker")
-	rounds := flag.Int("rounds", 5, "how often each is measured") //nolint:mnd // Enough for a median and a spread.
+	flag.IntVar(&b.Rounds, "rounds", 5, "how often each is measured") //nolint:mnd // Enough for a median and a spread.
 	var m many
-	flag.IntVar(&m.Clusters, "clusters", 0, "measure a plane with so many clusters instead; 0 = do not")
-	flag.DurationVar(&m.Rest, "rest", 10*time.Minute, "how long clusters rest before the plane's memory is read")
+	flag.IntVar(&m.clusters, "clusters", 0, "measure a plane with so many clusters instead; 0 = do not")
+	flag.DurationVar(&m.rest, "rest", 10*time.Minute, "how long clusters rest before the plane's memory is read")
 	flag.Parse()
-	if m.Clusters > 0 {
+	if m.clusters > 0 {
 		m.setting = b.setting
+		m.Rounds = 1
 		return m.run(ctx)
 	}
-	return b.run(ctx, *rounds)
+	return b.run(ctx)
 }
 
-// The rows of the results, in their order.
+// The rows of the results.
 const (
-	floorUp   = "floor 1 + 1"
-	kindUp    = "kind create 1 + 1"
-	capconUp  = "capcon up 1 + 1"
-	largeUp   = "capcon up 3 + 3"
-	kindDown  = "kind delete 1 + 1"
-	capcDown  = "capcon down 1 + 1"
-	largeDown = "capcon down 3 + 3"
+	floorUp      = "floor 1 + 1"
+	largeFloorUp = "floor 3 + 3"
+	kindUp       = "kind create 1 + 1"
+	capconUp     = "capcon up 1 + 1"
+	largeUp      = "capcon up 3 + 3"
+	kindDown     = "kind delete 1 + 1"
+	capcDown     = "capcon down 1 + 1"
+	largeDown    = "capcon down 3 + 3"
 )
 
-// cluster of all but the floor.
-const cluster = "capcon-bench"
+// cluster of all but the floor, and the plane.
+const (
+	cluster = "capcon-bench"
+	plane   = "capcon-plane"
+)
 
-// bench is a run and its results.
+// bench is a run.
 type bench struct {
 	setting
-	// Seconds of each row, by round.
-	Seconds map[string][]float64 `json:"seconds"`
-	// Waits are the seconds that one more run of each of capcon's rows waited, by what for.
-	Waits map[string]map[string]float64 `json:"waits"`
 
 	image, kind, kindConfig string
 }
 
-func rows() []string {
-	return []string{floorUp, kindUp, capconUp, largeUp, kindDown, capcDown, largeDown}
-}
-
-func (b *bench) run(ctx context.Context, rounds int) error {
+func (b *bench) run(ctx context.Context) error {
 	defer b.cleanUp(context.WithoutCancel(ctx))
 	fmt.Println("Starting the management plane with a first cluster, which is not measured.")
 	if err := errors.Join(b.up(ctx, "1", "0"), b.down(ctx)); err != nil {
 		return err
 	}
-	for round := range rounds {
-		for _, measured := range []func(context.Context) error{b.floor, b.ofKind, b.small, b.large} {
+	for round := range b.Rounds {
+		for _, measured := range []func(context.Context) error{b.floors, b.ofKind, b.small, b.large} {
 			if err := measured(ctx); err != nil {
 				return err
 			}
 		}
-		fmt.Printf("round %d of %d:\n%s", round+1, rounds, b.table())
+		b.compare()
+		fmt.Printf("round %d of %d:\n%s", round+1, b.Rounds, b.text())
 	}
 	if err := errors.Join(b.traced(ctx, capconUp, capcDown, "1"), b.traced(ctx, largeUp, largeDown, "3")); err != nil {
 		return err
 	}
-	fmt.Print("\n" + b.waits())
-	return b.write(b)
+	fmt.Print("\n" + b.text())
+	return b.write()
+}
+
+// compare the figures of the last round.
+func (b *bench) compare() {
+	for _, pair := range [][2]string{{capconUp, kindUp}, {capconUp, floorUp}, {largeUp, largeFloorUp}, {capcDown, kindDown}} {
+		ours, theirs := b.rounds(seconds, pair[0]), b.rounds(seconds, pair[1])
+		b.add(ratio, pair[0]+" ÷ "+pair[1], ours[len(ours)-1]/theirs[len(theirs)-1])
+	}
 }
 
 // cleanUp what an interrupted run left.
 func (b *bench) cleanUp(ctx context.Context) {
+	_ = b.command(ctx, "lab/bench/floor.sh", "--clean").Run()
 	_ = b.command(ctx, b.kind, "delete", "cluster", "--name", cluster).Run()
 	_ = b.command(ctx, "bin/capcon", "down", cluster, "--engine", b.Engine).Run()
 }
 
-// timed measures f, if it succeeds.
-func (b *bench) timed(row string, f func() error) error {
+// timed measures f, if it succeeds, and what the plane does meanwhile for capcon.
+func (b *bench) timed(ctx context.Context, row string, f func() error) error {
+	before, err := b.processor(ctx, plane)
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	if err := f(); err != nil {
 		return fmt.Errorf("%s: %w", row, err)
 	}
-	b.Seconds[row] = append(b.Seconds[row], time.Since(began).Seconds())
-	return nil
+	b.add(seconds, row, time.Since(began).Seconds())
+	after, err := b.processor(ctx, plane)
+	if strings.HasPrefix(row, "capcon") {
+		b.add(processors, row+": plane", after-before)
+	}
+	return err
+}
+
+// used adds what the containers of a cluster used so far.
+func (b *bench) used(ctx context.Context, row, containers string) error {
+	used, err := b.processor(ctx, containers)
+	if err == nil {
+		b.add(processors, row+": nodes", used)
+	}
+	return err
+}
+
+func (b *bench) floors(ctx context.Context) error {
+	return errors.Join(b.floor(ctx, floorUp, "1"), b.floor(ctx, largeFloorUp, "3"))
 }
 
 // floor measures itself: what comes before its first container is not part of it.
-func (b *bench) floor(ctx context.Context) error {
-	output, err := execute(b.command(ctx, "lab/bench/floor.sh"))
+func (b *bench) floor(ctx context.Context, row, machines string) error {
+	command := b.command(ctx, "lab/bench/floor.sh", "--keep")
+	command.Env = append(command.Env, "CONTROL_PLANES="+machines, "WORKERS="+machines)
+	output, err := execute(command)
 	if err != nil {
 		return err
 	}
 	for line := range strings.Lines(output) {
-		if strings.Contains(line, "total: 1 + 1 all Ready") {
-			seconds, err := strconv.ParseFloat(strings.Fields(line)[0], 64)
-			b.Seconds[floorUp] = append(b.Seconds[floorUp], seconds)
-			return err
+		if before, _, found := strings.Cut(line, " s  total: "); found {
+			total, err := strconv.ParseFloat(strings.TrimSpace(before), 64)
+			b.add(seconds, row, total)
+			err = errors.Join(err, b.used(ctx, row, "capcon-floor-"))
+			_, cleanErr := execute(b.command(ctx, "lab/bench/floor.sh", "--clean"))
+			return errors.Join(err, cleanErr)
 		}
 	}
-	return fmt.Errorf("%s prints no total: %s", floorUp, output)
+	return fmt.Errorf("%s prints no total: %s", row, output)
 }
 
 func (b *bench) ofKind(ctx context.Context) error {
 	return errors.Join(
-		b.timed(kindUp, func() error {
+		b.timed(ctx, kindUp, func() error {
 			_, err := execute(b.command(ctx, b.kind, "create", "cluster", "--name", cluster, "--image", b.image, "--config", b.kindConfig,
 				"--kubeconfig", os.DevNull, "--wait", "2m"))
 			if err == nil {
@@ -156,24 +188,23 @@ func (b *bench) ofKind(ctx context.Context) error {
 			}
 			return err
 		}),
-		b.timed(kindDown, func() error {
+		b.used(ctx, kindUp, cluster),
+		b.timed(ctx, kindDown, func() error {
 			_, err := execute(b.command(ctx, b.kind, "delete", "cluster", "--name", cluster, "--kubeconfig", os.DevNull))
 			return err
 		}),
 	)
 }
 
-func (b *bench) small(ctx context.Context) error {
-	return errors.Join(
-		b.timed(capconUp, func() error { return b.up(ctx, "1", "1") }),
-		b.timed(capcDown, func() error { return b.down(ctx) }),
-	)
-}
+func (b *bench) small(ctx context.Context) error { return b.pair(ctx, capconUp, capcDown, "1") }
 
-func (b *bench) large(ctx context.Context) error {
+func (b *bench) large(ctx context.Context) error { return b.pair(ctx, largeUp, largeDown, "3") }
+
+func (b *bench) pair(ctx context.Context, up, down, machines string) error {
 	return errors.Join(
-		b.timed(largeUp, func() error { return b.up(ctx, "3", "3") }),
-		b.timed(largeDown, func() error { return b.down(ctx) }),
+		b.timed(ctx, up, func() error { return b.up(ctx, machines, machines) }),
+		b.used(ctx, up, cluster),
+		b.timed(ctx, down, func() error { return b.down(ctx) }),
 	)
 }
 
@@ -188,13 +219,20 @@ func (b *bench) traced(ctx context.Context, up, down, machines string) error {
 	if err := b.up(ctx, machines, machines, "--trace", trace); err != nil {
 		return err
 	}
-	if b.Waits[up], err = readWaits(trace); err != nil {
+	if err := b.waited(up, trace); err != nil {
 		return err
 	}
 	if err := b.down(ctx, "--trace", trace); err != nil {
 		return err
 	}
-	b.Waits[down], err = readWaits(trace)
+	return b.waited(down, trace)
+}
+
+func (b *bench) waited(row, trace string) error {
+	waits, err := readWaits(trace)
+	for _, owner := range owners() {
+		b.add(waited, row+": "+owner, waits[owner])
+	}
 	return err
 }
 

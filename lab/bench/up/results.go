@@ -25,29 +25,68 @@ import (
 	"time"
 )
 
-// ratio of a row's median to kind's of the same work; empty where kind has none.
-func (b *bench) ratio(row string) string {
-	rivals := map[string]string{floorUp: kindUp, capconUp: kindUp, capcDown: kindDown}
-	rival := b.Seconds[rivals[row]]
-	if len(rival) == 0 {
-		return ""
-	}
-	_, ours, _ := spread(b.Seconds[row])
-	_, theirs, _ := spread(rival)
-	return fmt.Sprintf("%.2f", ours/theirs)
+// table of figures of one unit.
+type table struct {
+	Title string `json:"title"`
+	Unit  string `json:"unit,omitempty"`
+	Rows  []*row `json:"rows"`
 }
 
-// table of medians and spreads.
-func (b *bench) table() string {
-	var text strings.Builder
-	text.WriteString("| Seconds | Median | Lowest | Highest | Median ÷ kind's | Rounds |\n|---|---|---|---|---|---|\n")
-	for _, row := range rows() {
-		if len(b.Seconds[row]) == 0 {
-			continue
+// row has a figure for each round.
+type row struct {
+	What   string    `json:"what"`
+	Rounds []float64 `json:"rounds"`
+}
+
+// The titles of tables.
+const (
+	seconds    = "Seconds"
+	ratio      = "Ratio"
+	processors = "Processor seconds"
+	waited     = "Seconds waited for, in one more run"
+	memory     = "Memory of the plane (PSS)"
+)
+
+// add a figure of a round.
+func (s *setting) add(title, what string, figure float64) {
+	in := slices.IndexFunc(s.Tables, func(t *table) bool { return t.Title == title })
+	if in < 0 {
+		in = len(s.Tables)
+		units := map[string]string{seconds: "s", processors: "s", waited: "s", memory: "MB"}
+		s.Tables = append(s.Tables, &table{Title: title, Unit: units[title]})
+	}
+	rows := &s.Tables[in].Rows
+	at := slices.IndexFunc(*rows, func(r *row) bool { return r.What == what })
+	if at < 0 {
+		at = len(*rows)
+		*rows = append(*rows, &row{What: what})
+	}
+	(*rows)[at].Rounds = append((*rows)[at].Rounds, figure)
+}
+
+// rounds of a row.
+func (s *setting) rounds(title, what string) []float64 {
+	for _, t := range s.Tables {
+		for _, r := range t.Rows {
+			if t.Title == title && r.What == what {
+				return r.Rounds
+			}
 		}
-		lowest, median, highest := spread(b.Seconds[row])
-		all := strings.Trim(fmt.Sprintf("%.1f", b.Seconds[row]), "[]")
-		fmt.Fprintf(&text, "| %s | %.1f | %.1f | %.1f | %s | %s |\n", row, median, lowest, highest, b.ratio(row), all)
+	}
+	return nil
+}
+
+// text of the tables, with medians and spreads.
+func (s *setting) text() string {
+	var text strings.Builder
+	for _, t := range s.Tables {
+		fmt.Fprintf(&text, "| %s | Median | Lowest | Highest | Rounds |\n|---|---|---|---|---|\n", t.Title)
+		for _, r := range t.Rows {
+			lowest, median, highest := spread(r.Rounds)
+			all := strings.Trim(fmt.Sprintf("%.2f", r.Rounds), "[]")
+			fmt.Fprintf(&text, "| %s | %.2f | %.2f | %.2f | %s |\n", r.What, median, lowest, highest, all)
+		}
+		text.WriteString("\n")
 	}
 	return text.String()
 }
@@ -57,25 +96,6 @@ func owners() []string {
 	return []string{
 		"container engine", "this provider", "nodes: systemd, kubeadm, kubelet, Pod network", "Cluster API and its API server", "capcon",
 	}
-}
-
-// waits is the table of them.
-func (b *bench) waits() string {
-	var text strings.Builder
-	text.WriteString("| Seconds waited for |")
-	measured := []string{capconUp, largeUp, capcDown, largeDown}
-	for _, row := range measured {
-		fmt.Fprintf(&text, " %s |", row)
-	}
-	text.WriteString("\n|---|" + strings.Repeat("---|", len(measured)) + "\n")
-	for _, owner := range owners() {
-		fmt.Fprintf(&text, "| %s |", owner)
-		for _, row := range measured {
-			fmt.Fprintf(&text, " %.1f |", b.Waits[row][owner])
-		}
-		text.WriteString("\n")
-	}
-	return text.String()
 }
 
 // readWaits sums the spans of a trace's group of waits by their names.
@@ -110,9 +130,9 @@ func readWaits(path string) (map[string]float64, error) {
 	return waits, nil
 }
 
-// spread of the seconds of a row.
-func spread(seconds []float64) (lowest, median, highest float64) {
-	sorted := slices.Sorted(slices.Values(seconds))
+// spread of the rounds of a row.
+func spread(rounds []float64) (lowest, median, highest float64) {
+	sorted := slices.Sorted(slices.Values(rounds))
 	last := len(sorted) - 1
 	return sorted[0], (sorted[last/2] + sorted[len(sorted)/2]) / 2, sorted[last] //nolint:mnd // The mean of the two in the middle.
 }

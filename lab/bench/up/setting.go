@@ -20,9 +20,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,6 +37,9 @@ type setting struct {
 	Date    string `json:"date"`
 	Commit  string `json:"commit"`
 	Machine string `json:"machine"`
+	Rounds  int    `json:"rounds,omitempty"`
+	// Tables are the figures. "make generate" writes them into docs/results.md.
+	Tables []*table `json:"tables"`
 
 	output string
 }
@@ -57,8 +65,8 @@ func execute(command *exec.Cmd) (output string, err error) {
 }
 
 // write all figures, for other programs.
-func (s setting) write(results any) error {
-	content, err := json.MarshalIndent(results, "", "  ")
+func (s setting) write() error {
+	content, err := json.MarshalIndent(s, "", "  ")
 	if err == nil {
 		err = os.WriteFile(s.output, append(content, '\n'), 0o644)
 	}
@@ -66,4 +74,45 @@ func (s setting) write(results any) error {
 		return fmt.Errorf("write results: %w", err)
 	}
 	return nil
+}
+
+// processor seconds that the containers whose names begin so used since they were started, as
+// their cgroups account them.
+func (s setting) processor(ctx context.Context, prefix string) (sum float64, err error) {
+	ids, err := execute(s.command(ctx, s.Engine, "ps", "--quiet", "--no-trunc", "--filter", "name=^"+prefix))
+	for _, id := range strings.Fields(ids) {
+		process, inspectErr := execute(s.command(ctx, s.Engine, "inspect", "--format", "{{.State.Pid}}", id))
+		groups, readErr := os.ReadFile("/proc/" + strings.TrimSpace(process) + "/cgroup")
+		used, usedErr := cgroupSeconds("/sys/fs/cgroup", string(groups), id)
+		err = errors.Join(err, inspectErr, readErr, usedErr)
+		sum += used
+	}
+	return sum, err
+}
+
+// cgroupSeconds of a container; groups are those of its first process, which may be below its own.
+func cgroupSeconds(root, groups, container string) (float64, error) {
+	for line := range strings.Lines(groups) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) //nolint:mnd // ID:CONTROLLERS:PATH
+		before, after, found := strings.Cut(parts[2], container)
+		file, key, unit := "", "", 1e9
+		switch {
+		case !found:
+			continue
+		case slices.Contains(strings.Split(parts[1], ","), "cpuacct"):
+			file = filepath.Join(root, "cpuacct", before+container, "cpuacct.usage")
+		case parts[0] == "0":
+			scope, _, _ := strings.Cut(after, "/") // .scope, where systemd manages cgroups.
+			file, key, unit = filepath.Join(root, before+container+scope, "cpu.stat"), "usage_usec ", 1e6
+		default:
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // Both versions are mounted, and this one has no accounts.
+		}
+		used, parseErr := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(strings.SplitN(string(content), "\n", 2)[0]), key), 64) //nolint:mnd // Its first line.
+		return used / unit, errors.Join(err, parseErr)
+	}
+	return 0, fmt.Errorf("no cgroup of container %s accounts processor time", container)
 }
