@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Move Restore Orphans Losses Faults ConcurrentNodes Upgrade release ConcurrentPlane ManagerKilled slow-engine full-disk Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Move Restore Orphans Faults Upgrade release ConcurrentPlane Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon)
 
@@ -84,19 +84,10 @@ Restore: ## Lose the management plane and restore the cluster into a new one, be
 Orphans: ## Two management planes with a cluster of one name: lose one of them, and collect what it left
 	@$(CLUSTER) $@
 
-Losses: ## Lose status, labels and annotations of all objects at five points of a cluster's creation
-	@$(CLUSTER) $@
-
 Faults: ## Random faults of a cluster with data on a PersistentVolume (COUNT=8, SEED to repeat them)
 	@$(CLUSTER) $@
 
-ConcurrentNodes: ## Create ten workers together, of an image that the engine copies into each node's volume (NODES=10)
-	@$(CLUSTER) $@
-
 ConcurrentPlane: ## Run up and down of several users concurrently, at random offsets (RUNS=20, SEED to repeat them)
-	@$(CLUSTER) $@
-
-ManagerKilled: ## Kill the manager every 20 s for half an hour, while clusters come and go (PERIOD=20s LASTING=30m)
 	@$(CLUSTER) $@
 
 Restart: ## Restart the engine and all containers below clusters of 1+1 and of 3+3
@@ -132,7 +123,7 @@ target: ## Provide images and components for another project's e2e suite, in _ar
 example: ## The e2e suite of another project, in a module outside the repository
 	@hack/e2e-capi.sh example
 
-##@ Engines and hosts (as root, but slow-engine and list-many)
+##@ Engines and hosts (as root, but list-many)
 
 RemoteEngine: ## A cluster on an engine that capcon reaches through SSH alone
 	@lab/engine/sshd.sh
@@ -141,15 +132,9 @@ RemoteEngine: ## A cluster on an engine that capcon reaches through SSH alone
 RemoteEngineTLS: ## The same through TLS, on Docker
 	@$(CLUSTER) $@
 
-slow-engine: ## An engine that answers after 40 s, and takes 90 s and longer to create a container
-	@SCALE=1 TIMEOUT=60m hack/test-integration.sh ./test/stress
-
 list-many: ## List a thousand containers (LIST_SIZE=1000)
 	@export ENGINE="$$(lab/engine/engine.sh name)" LIST_SIZE="$${LIST_SIZE:-1000}" FORMAT=standard-verbose && \
 	  hack/test-go.sh "list-many-$$ENGINE" -count=1 -timeout=1h -v -run '^TestIntegrationConformance$$/containers/list_of_many$$' "./internal/engine/$$ENGINE"
-
-full-disk: ## An engine whose disk is full, in a root file system of its own
-	@STORAGE=300m lab/engine/debian13.sh sh -c 'make engine && FORMAT=standard-verbose hack/test-go.sh full-disk -count=1 -run TestIntegrationFullDisk ./test/stress'
 
 newest-engines: ## Conformance suite, quick start and restarts on the engines of Debian 13, in a root file system of its own (DOCKERD=built: a newer dockerd)
 	@$(MAKE) images

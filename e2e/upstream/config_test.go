@@ -17,21 +17,16 @@ limitations under the License.
 package upstream
 
 import (
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"sigs.k8s.io/cluster-api/test/framework/clusterctl"
 
-	"github.com/capi-samples/cluster-api-provider-container/e2e/upstream/flavors"
-	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -45,42 +40,6 @@ func readConfig(t *testing.T, path string) *clusterctl.E2EConfig {
 	must.Succeed(t, yaml.UnmarshalStrict(content, config))
 	config.Defaults()
 	return config
-}
-
-// Every template that is built is in the repository that clusterctl gets.
-func TestConfigHasAllTemplates(t *testing.T) {
-	t.Parallel()
-	built, err := flavors.Build("../..")
-	must.Succeed(t, err)
-	const directory = "../../../_artifacts/e2e/run/templates/"
-	var listed []string
-	for _, provider := range readConfig(t, suiteConfig).Providers {
-		if provider.Name != "container" {
-			continue
-		}
-		for _, file := range provider.Versions[0].Files {
-			if name, isTemplate := strings.CutPrefix(file.SourcePath, directory); isTemplate {
-				listed = append(listed, name)
-			}
-		}
-	}
-	slices.Sort(listed)
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(built)), listed); diff != "" {
-		t.Errorf("Templates (-built +listed):\n%s", diff)
-	}
-}
-
-// The provider has an image for each version that a spec asks for.
-func TestConfigHasKnownVersions(t *testing.T) {
-	t.Parallel()
-	for name, value := range readConfig(t, suiteConfig).Variables {
-		if !strings.HasPrefix(name, "KUBERNETES_VERSION") {
-			continue
-		}
-		if _, err := node.Image(value); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
 
 // The framework's node drain runs an image that nodes have without a registry.

@@ -24,8 +24,6 @@
 #   [ENGINE=docker|podman] lab/engine/debian13.sh COMMAND [ARGUMENTS]...
 #
 # Environment:
-#   STORAGE        size of a file system in memory for the engine's images and containers,
-#                  such as 300m; default: as much as the disk has
 #   DEBIAN_MIRROR  default http://deb.debian.org/debian
 #   DOCKERD        "built": the dockerd of lab/engine/dockerd/go.mod, built from source,
 #                  instead of Debian's; its containerd and runc are Debian's
@@ -153,9 +151,6 @@ enter() {
   for own in var/lib/docker var/lib/containers tmp; do
     mkdir -p "$1/own/${own}" "${new}/${own}"
     mount --bind "$1/own/${own}" "${new}/${own}"
-    if [[ -n "${STORAGE:-}" && "${own}" != tmp ]]; then
-      mount -t tmpfs -o "size=${STORAGE}" tmpfs "${new}/${own}"
-    fi
   done
   for own in "${shared[@]}"; do
     mkdir -p "${new}${own}"

@@ -62,35 +62,6 @@ func TestDefaultVersionIsBuilt(t *testing.T) {
 	}
 }
 
-func TestLayoutIsTheDocumentedOne(t *testing.T) {
-	t.Parallel()
-	// Adding a top-level directory is a decision: it goes to
-	// docs/adr/0001-architecture.md first and then in here.
-	allowed := []string{
-		"api", "cmd", "config", "controllers", "docs", "e2e", "hack", "examples", "internal", "lab", "templates", "test",
-		// Made by builds, never committed.
-		"bin", "_artifacts",
-	}
-	entries := must.Get(os.ReadDir(root))(t)
-	for _, entry := range entries {
-		if entry.IsDir() && !strings.HasPrefix(entry.Name(), ".") && !slices.Contains(allowed, entry.Name()) {
-			t.Errorf("The top-level directory %s is not part of the layout", entry.Name())
-		}
-	}
-}
-
-func TestPackagesAreNamedByWhatTheyAreAbout(t *testing.T) {
-	t.Parallel()
-	forbidden := []string{"util", "utils", "common", "helper", "helpers", "types", "pkg", "misc", "shared"}
-	for _, path := range files(t, ".go") {
-		for _, element := range strings.Split(filepath.Dir(path), "/") {
-			if slices.Contains(forbidden, element) {
-				t.Errorf("%s is in a package whose name says nothing", path)
-			}
-		}
-	}
-}
-
 // Links of the documentation to files of the repository: [text](path#anchor).
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 

@@ -21,8 +21,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -86,44 +84,6 @@ func managerSources(t *testing.T) []string {
 		}
 	}
 	return sources
-}
-
-// TestIntegrationTiltBuilds runs the command that Cluster API's Tiltfile builds
-// a provider with, as the Tiltfile of the version in go.mod has it. Its build tag
-// is another one, with which half of Kubernetes is compiled again.
-func TestIntegrationTiltBuilds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: compiles for minutes")
-	}
-	t.Parallel()
-	tiltfile, err := os.ReadFile(filepath.Join(output(t, "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api"), "Tiltfile"))
-	must.Succeed(t, err)
-	command := assigned(t, string(tiltfile), "build_cmd")
-	program := filepath.Join(t.TempDir(), "manager")
-	for placeholder, value := range map[string]string{
-		"{build_env}":     "CGO_ENABLED=0 GOOS=linux GOARCH=" + runtime.GOARCH,
-		"{build_options}": "", "{gcflags}": "", "{ldflags}": `-extldflags "-static"`,
-		".tiltbuild/bin/{binary_name}": program, "{go_main}": tilt(t).GoMain,
-	} {
-		if !strings.Contains(command, placeholder) {
-			t.Fatalf("the Tiltfile's command has no %s: %s", placeholder, command)
-		}
-		command = strings.ReplaceAll(command, placeholder, value)
-	}
-	output(t, "sh", "-c", command)
-	if help := output(t, program, "--help"); !strings.Contains(help, "--leader-elect") {
-		t.Errorf("what was built is no manager: %s", help)
-	}
-}
-
-// assigned returns the text that the Tiltfile assigns to a variable.
-func assigned(t *testing.T, tiltfile, variable string) string {
-	t.Helper()
-	match := regexp.MustCompile(variable + ` = "([^"]*)"\.format`).FindStringSubmatch(tiltfile)
-	if len(match) != 2 {
-		t.Fatalf("the Tiltfile assigns no text to %s", variable)
-	}
-	return match[1]
 }
 
 // output of a command in the repository's root.

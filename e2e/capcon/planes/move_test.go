@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package planes tests management planes on a real engine: several of them, lost, restored,
-// upgraded and killed.
+// Package planes tests management planes on a real engine: several of them, lost, restored and
+// upgraded.
 package planes_test
 
 import (

@@ -24,7 +24,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/drone/envsubst/v2"
@@ -140,85 +139,6 @@ func TestAdoptionHasTwoSteps(t *testing.T) {
 	if diff := cmp.Diff(controlPlane, config); config == nil || diff != "" {
 		t.Errorf("The Machine is not what the KubeadmControlPlane would create (-control plane +machine):\n%s", diff)
 	}
-}
-
-// A flavor is what a release has, but for the fields that it is for.
-func TestFlavorsChangeTheirFieldsOnly(t *testing.T) {
-	t.Parallel()
-	built := build(t)
-	type field struct {
-		kind string
-		path []string
-	}
-	for name, tc := range map[string]struct {
-		of     string
-		fields []field
-		added  []string
-	}{
-		"kcp-remediation": {
-			fields: []field{{"KubeadmControlPlane", []string{"spec", "kubeadmConfigSpec", "preKubeadmCommands"}}},
-			added:  []string{"MachineHealthCheck"},
-		},
-		"kcp-md-taints": {fields: []field{
-			{"KubeadmControlPlane", []string{"spec", "machineTemplate", "spec", "taints"}},
-			{"MachineDeployment", []string{"spec", "template", "spec", "taints"}},
-		}},
-		"kcp-scale-in": {fields: []field{{"KubeadmControlPlane", []string{"spec", "rollout"}}}},
-		"md-remediation": {
-			fields: []field{{"MachineDeployment", []string{"spec", "template", "metadata"}}},
-			added:  []string{"MachineHealthCheck"},
-		},
-		"topology-taints": {of: "-topology", fields: []field{
-			{"Cluster", []string{"spec", "topology", "controlPlane", "taints"}},
-			{"Cluster", []string{"spec", "topology", "controlPlane", "metadata"}},
-			{"Cluster", []string{"spec", "topology", "workers"}},
-		}},
-		"management": {fields: []field{
-			{"ContainerMachineTemplate", []string{"spec", "template", "spec", "extraMounts"}},
-			{"KubeadmControlPlane", []string{"spec", "kubeadmConfigSpec", "preKubeadmCommands"}},
-			{"KubeadmConfigTemplate", []string{"spec", "template", "spec", "preKubeadmCommands"}},
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want := rendered(t, built["cluster-template"+tc.of+".yaml"])
-			got := slices.DeleteFunc(rendered(t, built["cluster-template-"+name+".yaml"]), func(object *unstructured.Unstructured) bool {
-				return slices.Contains(tc.added, object.GetKind())
-			})
-			for _, field := range tc.fields {
-				if !remove(got, field.kind, field.path) {
-					t.Errorf("%s has no %v", field.kind, field.path)
-				}
-				remove(want, field.kind, field.path)
-			}
-			order := func(a, b *unstructured.Unstructured) int {
-				return strings.Compare(a.GetKind()+a.GetName(), b.GetKind()+b.GetName())
-			}
-			slices.SortFunc(want, order)
-			slices.SortFunc(got, order)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("Objects (-release +flavor):\n%s", diff)
-			}
-		})
-	}
-}
-
-// remove a field from all objects of a kind, and report whether all have it.
-func remove(objects []*unstructured.Unstructured, kind string, path []string) bool {
-	all := true
-	for _, object := range objects {
-		if object.GetKind() != kind {
-			continue
-		}
-		_, found, _ := unstructured.NestedFieldNoCopy(object.Object, path...)
-		all = all && found
-		unstructured.RemoveNestedField(object.Object, path...)
-		// What only the field was in is not in a release.
-		if parent, _, _ := unstructured.NestedMap(object.Object, path[:len(path)-1]...); found && len(parent) == 0 {
-			unstructured.RemoveNestedField(object.Object, path[:len(path)-1]...)
-		}
-	}
-	return all
 }
 
 func TestWrite(t *testing.T) {
