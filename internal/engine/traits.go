@@ -36,6 +36,9 @@ type Traits struct {
 	BootUnit string
 	// SocketVariable is the environment variable that names the endpoint to a client.
 	SocketVariable string
+	// Push is the command of its own program that pushes an image to a registry without TLS on
+	// the same host.
+	Push string
 	// ReservedNetworks are names that cannot be a user's network: networks of the
 	// engine's own, which take no static addresses, and network modes.
 	ReservedNetworks []string

@@ -42,6 +42,7 @@ func Traits() engine.Traits {
 	return engine.Traits{
 		Product: "Docker", OldestMajor: 20, OldestMinor: 10,
 		Socket: "/var/run/docker.sock", RootlessSocket: "/var/run/docker.sock", SocketVariable: client.EnvOverrideHost,
+		Push:             "docker push",
 		BootUnit:         "docker.service",
 		ReservedNetworks: []string{"bridge", "default", "host", "none"},
 	}

@@ -36,6 +36,7 @@ func Traits() engine.Traits {
 		Product: "Podman", OldestMajor: 4, OldestMinor: 3,
 		// In the virtual machines of "podman machine" the latter leads to the user's.
 		Socket: DefaultSocket, RootlessSocket: "/var/run/docker.sock", SocketDirectory: "podman", SocketVariable: "CONTAINER_HOST",
+		Push:             "podman push --tls-verify=false",
 		BootUnit:         "podman-restart.service",
 		ReservedNetworks: []string{"bridge", "container", "default", "host", "none", "ns", "pasta", "podman", "private", "slirp4netns"},
 	}

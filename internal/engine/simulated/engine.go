@@ -72,6 +72,7 @@ func Traits() engine.Traits {
 	return engine.Traits{
 		Product: "Simulated", OldestMajor: 1,
 		Socket: "/run/simulated.sock", RootlessSocket: "/run/simulated.sock", SocketVariable: "SIMULATED_HOST",
+		Push:     "simulated push",
 		BootUnit: "simulated.service",
 	}
 }

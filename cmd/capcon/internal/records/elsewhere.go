@@ -24,7 +24,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 )
 
 // Connected describes an engine for users.
@@ -114,10 +113,7 @@ func (s *Store) passedOver(cluster string, silent state.Engine) error {
 	chosen := s.thisEngine()
 	remedy := "--engine " + chosen.Name
 	if chosen.Name == silent.Name {
-		remedy = hostVariables[chosen.Name] + "=" + chosen.Endpoint
+		remedy = s.info.Traits.SocketVariable + "=" + chosen.Endpoint
 	}
 	return fmt.Errorf("%s, which has cluster %q, does not respond; start it, or use %s instead: %s", silent, cluster, chosen, remedy)
 }
-
-// hostVariables select an endpoint, by the name of its engine.
-var hostVariables = map[string]string{connect.Docker: "DOCKER_HOST", connect.Podman: "CONTAINER_HOST"}

@@ -137,7 +137,9 @@ func TestCheckPassedOver(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()
 			must.Succeed(t, state.For(root, "docker", "d").Save("demo", state.Cluster{OwnerID: "x", Engine: state.Engine{Name: "docker", Endpoint: "unix:///d"}}))
-			s := opened(t, root, engine.Info{Name: tc.chosen, ID: "c", Endpoint: "unix:///c", PassedOver: []string{tc.passedOver}})
+			s := opened(t, root, engine.Info{
+				Name: tc.chosen, ID: "c", Endpoint: "unix:///c", PassedOver: []string{tc.passedOver}, Traits: engine.Traits{SocketVariable: "DOCKER_HOST"},
+			})
 			err := s.CheckPassedOver()
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s Got %v", tc.reason, err)

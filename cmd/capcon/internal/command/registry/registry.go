@@ -96,13 +96,10 @@ func up(ctx context.Context, s *session.Session, options options) error {
 	if err != nil {
 		return err
 	}
-	push := "docker push"
-	if strings.HasPrefix(strings.ToLower(s.Info.Name), "podman") {
-		push = "podman push --tls-verify=false"
-	}
+	program, _, _ := strings.Cut(s.Info.Traits.Push, " ")
 	s.Printf("\nNext:")
-	s.Printf("  %s tag app:dev %s/app:dev", strings.Fields(push)[0], registry.Host())
-	s.Printf("  %s %s/app:dev", push, registry.Host())
+	s.Printf("  %s tag app:dev %s/app:dev", program, registry.Host())
+	s.Printf("  %s %s/app:dev", s.Info.Traits.Push, registry.Host())
 	s.Printf("  kubectl create deployment app --image=%s/app:dev", registry.Host())
 	return nil
 }
