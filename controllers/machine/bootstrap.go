@@ -34,7 +34,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/record"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // The keys of a bootstrap data secret, from the contract.
@@ -125,7 +124,7 @@ func (s *scope) parse(secret *corev1.Secret) (userdata.Config, error) {
 func (s *scope) instance() userdata.Instance {
 	return userdata.Instance{
 		ID:       s.containerName(),
-		Hostname: identity.HostName(s.machine.Name),
+		Hostname: s.hostName(),
 		Zone:     s.failureDomain(),
 	}
 }

@@ -224,7 +224,7 @@ func (r *Reconciler) releaseLeases(ctx context.Context, s *scope) error {
 	}
 	if err == nil {
 		// The identity of a process is the name of its host and a random part.
-		host := identity.HostName(s.machine.Name) + "_"
+		host := s.hostName() + "_"
 		err = errors.Join(releaseLease(ctx, workload, "kube-controller-manager", host), releaseLease(ctx, workload, "kube-scheduler", host))
 	}
 	if err != nil {

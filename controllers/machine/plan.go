@@ -99,7 +99,7 @@ func (s *scope) nodeMachine(image string) node.Machine {
 	}
 	return node.Machine{
 		Container: s.containerName(),
-		Hostname:  identity.HostName(s.machine.Name),
+		Hostname:  s.hostName(),
 		Image:     image,
 		Labels:    labels,
 		Mounts:    s.mounts(),

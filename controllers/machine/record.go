@@ -192,7 +192,7 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 // record: the container may be missing.
 func (s *scope) publishStatus() {
 	addresses := clusterv1.MachineAddresses{{
-		Type: clusterv1.MachineHostName, Address: identity.HostName(s.machine.Name),
+		Type: clusterv1.MachineHostName, Address: s.hostName(),
 	}}
 	for _, address := range s.containerMachine.Spec.Bootstrap.Addresses {
 		addresses = append(addresses, clusterv1.MachineAddress{Type: clusterv1.MachineInternalIP, Address: address})

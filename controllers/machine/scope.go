@@ -83,6 +83,9 @@ func (s *scope) owner() identity.Owner {
 	return owner
 }
 
+// hostName of the container, and so of the Node.
+func (s *scope) hostName() string { return identity.HostName(s.machine.Name) }
+
 // containerName is that of spec.providerID once there is one: it is what the
 // Node knows, whatever a later release would choose.
 func (s *scope) containerName() string {

@@ -53,8 +53,7 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, name, con
 	if err != nil || secret == "" {
 		return nil, err
 	}
-	return DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: secret},
-		userdata.Instance{ID: container, Hostname: identity.HostName(machines.Items[at].Name)})
+	return DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: secret}, machines.Items[at].Name, container)
 }
 
 // dataSecretName of a Machine; that of a machine pool has it in an annotation of its
@@ -73,9 +72,9 @@ func dataSecretName(ctx context.Context, c client.Client, machine *clusterv1.Mac
 	return infrastructure.Annotations[infrav1.BootstrapDataSecretAnnotation], nil
 }
 
-// DataSecrets returns the strings of the bootstrap data in a Secret that no log may
+// DataSecrets returns the strings of a machine's bootstrap data in a Secret that no log may
 // show; none where the data is not there or cannot be read as such.
-func DataSecrets(ctx context.Context, c client.Client, key client.ObjectKey, instance userdata.Instance) ([]string, error) {
+func DataSecrets(ctx context.Context, c client.Client, key client.ObjectKey, machine, container string) ([]string, error) {
 	secret := &corev1.Secret{}
 	err := c.Get(ctx, key, secret)
 	switch {
@@ -84,7 +83,8 @@ func DataSecrets(ctx context.Context, c client.Client, key client.ObjectKey, ins
 	case err != nil:
 		return nil, fmt.Errorf("get bootstrap data %q: %w", key.Name, err)
 	}
-	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]), instance)
+	config, err := bootstrap.Parse(secret.Data["value"], string(secret.Data["format"]),
+		userdata.Instance{ID: container, Hostname: identity.HostName(machine)})
 	if err != nil {
 		// A machine cannot have been made of it.
 		return nil, nil //nolint:nilerr // see above

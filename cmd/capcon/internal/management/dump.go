@@ -36,7 +36,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/logs"
 	"github.com/capi-samples/cluster-api-provider-container/internal/redact"
@@ -172,8 +171,7 @@ func BootstrapSecrets(ctx context.Context, c client.Client, namespace, cluster s
 			return
 		}
 		container, _ := identity.ParseProviderID(providerID)
-		found, failed := logs.DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: secret},
-			userdata.Instance{ID: container, Hostname: identity.HostName(name)})
+		found, failed := logs.DataSecrets(ctx, c, client.ObjectKey{Namespace: namespace, Name: secret}, name, container)
 		secrets, err = append(secrets, found...), errors.Join(err, failed)
 	}
 	for _, machine := range machines.Items {
