@@ -28,7 +28,9 @@ import (
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/record"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/keymutex"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
@@ -108,6 +110,7 @@ func (b *balancers) GetLoadBalancer(ctx context.Context, _ string, service *core
 		return nil, false, err
 	}
 	if !state.Exists {
+		ctrl.LoggerFrom(ctx).V(4).Info("The Service has no load balancer", "Service", klog.KObj(service))
 		b.forget(service.UID)
 		return nil, false, nil
 	}

@@ -47,11 +47,13 @@ func (b *balancers) ensure(ctx context.Context, service *corev1.Service, known *
 	if err != nil {
 		return nil, err
 	}
+	// What the Service requests is refused before anything of it exists.
 	plan, err := newPlan(service, nodes)
 	if err != nil {
 		return nil, err
 	}
 	b.warn(service, known, plan.warnings)
+	// An existing one keeps its address and host ports.
 	existing, err := b.inspect(ctx, identify(service))
 	if err != nil {
 		return nil, err
@@ -62,6 +64,7 @@ func (b *balancers) ensure(ctx context.Context, service *corev1.Service, known *
 		return nil, err
 	}
 	if !existing.Exists {
+		// Several Services are reconciled at the same time, and must not pass the limit together.
 		release, err := b.reserve(ctx, spec.Service.UID)
 		if err != nil {
 			return nil, err
@@ -76,10 +79,12 @@ func (b *balancers) ensure(ctx context.Context, service *corev1.Service, known *
 	if err != nil {
 		return nil, err
 	}
+	// The container may run with an earlier configuration.
 	if state, err = loadbalancer.Sync(ctx, b.Engine, state, spec.Config); err != nil {
 		return nil, err
 	}
 	known.state = state
+	// The status comes last: clients that read an address can connect.
 	return b.publish(service, state, plan.ports)
 }
 

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	cloudprovider "k8s.io/cloud-provider"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -90,6 +91,7 @@ func (b *balancers) repairOne(ctx context.Context, one loadbalancer.Service) err
 	}
 	known := b.recall(service.UID)
 	if known == nil || !needsLoadBalancer(service) {
+		ctrl.LoggerFrom(ctx).V(4).Info("Leaving the Service to the service controller", "Service", klog.KObj(service))
 		return nil
 	}
 	failed := known.reported[reasonFailed] != ""

@@ -31,8 +31,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -101,6 +103,7 @@ func (p *provisioner) provision(ctx context.Context, options controller.Provisio
 		return nil, fmt.Errorf("%w: allowedTopologies of StorageClass %q: set volumeBindingMode to %s", errUnsatisfiable,
 			options.StorageClass.Name, storagev1.VolumeBindingWaitForFirstConsumer)
 	}
+	// Before anything is created: a volume beyond the limit must not exist for a moment.
 	if err := p.checkLimit(ctx, options.PVName); err != nil {
 		return nil, err
 	}
@@ -112,6 +115,7 @@ func (p *provisioner) provision(ctx context.Context, options controller.Provisio
 	if err != nil {
 		return nil, fmt.Errorf("find the container of Node %q: %w", node.Name, err)
 	}
+	// A full disk of the host would stop all clusters on it.
 	if err := p.checkSpace(ctx, container, options.PVC); err != nil {
 		return nil, fmt.Errorf("check free space of Node %q: %w", node.Name, err)
 	}
@@ -201,6 +205,7 @@ func (p *provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolum
 	container, err := p.container(ctx, volume.Annotations[providerIDAnnotation])
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
+		ctrl.LoggerFrom(ctx).V(4).Info("The container of the volume does not exist, and neither does its directory", "PersistentVolume", klog.KObj(volume))
 		return nil
 	case errors.Is(err, errForeign), errors.Is(err, identity.ErrProviderID):
 		return &controller.IgnoredError{Reason: err.Error()}
