@@ -40,34 +40,34 @@ source "$(dirname "${BASH_SOURCE[0]}")/ensure.sh"
 # The configuration is written before the package: where the package starts the
 # engine itself, its first start has what the host needs.
 install_engine() {
-  local wanted=(docker.io)
+  local desired=(docker.io)
   configure
   know_package docker.io
   # Debian 13 has the command in a package of its own.
   if [[ -n "$(candidate docker-cli)" ]]; then
-    wanted+=(docker-cli)
+    desired+=(docker-cli)
   fi
-  say "Installing ${wanted[*]}, because dockerd or its command is not there."
-  apt_install "${wanted[@]}" ||
+  say "Installing ${desired[*]}, because dockerd or its command is not there."
+  apt_install "${desired[@]}" ||
     die "docker.io cannot be installed." "Read the messages above; or follow ${instructions}."
 }
 
 # configure does nothing where the host has what Docker asks for in every privileged
 # container.
 configure() {
-  local wanted
+  local desired
   is_restricted || return 0
-  wanted="$(restricted_config)"
-  [[ "${wanted}" != "$(cat "${config}" 2>/dev/null)" ]] || return 0
+  desired="$(restricted_config)"
+  [[ "${desired}" != "$(cat "${config}" 2>/dev/null)" ]] || return 0
   say "This host lacks CAP_SYS_RESOURCE (limit of open files: $(ulimit -Hn)): runc would refuse privileged containers."
   if [[ -e "${config}" ]]; then
-    say "${config} exists and is left as it is. If privileged containers fail, set in it: $(tr -d '\n ' <<<"${wanted}")"
+    say "${config} exists and is left as it is. If privileged containers fail, set in it: $(tr -d '\n ' <<<"${desired}")"
     return
   fi
   build_wrapper
   say "Writing ${config}: containers run by ${wrapper}, which asks runc only for what this host can give."
   install -d -m 0755 "$(dirname "${config}")"
-  echo "${wanted}" >"${config}.new"
+  echo "${desired}" >"${config}.new"
   mv "${config}.new" "${config}"
 }
 

@@ -71,15 +71,15 @@ raise_inotify() {
 # raise never lowers, and where the host forbids the change it says so and
 # continues: a small cluster works without.
 raise() {
-  local key="$1" wanted="$2" current
+  local key="$1" desired="$2" current
   current="$(setting "${key}")"
-  if ((current >= wanted)); then
+  if ((current >= desired)); then
     return
   fi
-  if echo "${wanted}" 2>/dev/null >"/proc/sys/${key//./\/}"; then
-    say "Raised ${key} from ${current} to ${wanted} until the next boot, because each node needs some. To keep it: a line \"${key} = ${wanted}\" in /etc/sysctl.d."
+  if echo "${desired}" 2>/dev/null >"/proc/sys/${key//./\/}"; then
+    say "Raised ${key} from ${current} to ${desired} until the next boot, because each node needs some. To keep it: a line \"${key} = ${desired}\" in /etc/sysctl.d."
   else
-    say "${key} is ${current} and this host does not let it be raised to ${wanted}: clusters of many nodes may fail with \"too many open files\"."
+    say "${key} is ${current} and this host does not let it be raised to ${desired}: clusters of many nodes may fail with \"too many open files\"."
   fi
 }
 

@@ -49,16 +49,16 @@ readonly oldest="4.3"
 # The configuration is written before the packages: where those start the service
 # themselves, its first start has what the host needs.
 install_engine() {
-  local wanted=("${packages[@]}")
+  local desired=("${packages[@]}")
   know_package podman
   require_version "$(candidate podman)"
   configure
   if is_cgroup_v1; then
     # Instead of crun, which is what the package would bring.
-    wanted+=(runc)
+    desired+=(runc)
   fi
-  say "Installing ${wanted[*]}, because no podman was found."
-  apt_install "${wanted[@]}" ||
+  say "Installing ${desired[*]}, because no podman was found."
+  apt_install "${desired[@]}" ||
     die "Podman cannot be installed." "Read the messages above; or follow ${instructions}."
 }
 
@@ -74,18 +74,18 @@ require_version() {
 # configure writes what Podman needs on a restricted host, where it lacks that. Only
 # where a user has no configuration: a file in containers.conf.d would overrule theirs.
 configure() {
-  local wanted
-  wanted="$(restricted_config)"
-  if [[ -z "${wanted}" || "${wanted}" == "$(cat "${own_config}" 2>/dev/null)" ]]; then
+  local desired
+  desired="$(restricted_config)"
+  if [[ -z "${desired}" || "${desired}" == "$(cat "${own_config}" 2>/dev/null)" ]]; then
     return
   fi
   if has_configuration; then
-    say "There is a configuration in /etc/containers, which is left as it is. If containers fail to start, set in it:" "${wanted}"
+    say "There is a configuration in /etc/containers, which is left as it is. If containers fail to start, set in it:" "${desired}"
     return
   fi
   say "Writing ${own_config}, because of what this host withholds: docs/restricted-hosts.md."
   install -d -m 0755 "$(dirname "${own_config}")"
-  echo "${wanted}" >"${own_config}.new"
+  echo "${desired}" >"${own_config}.new"
   mv "${own_config}.new" "${own_config}"
 }
 
@@ -108,12 +108,12 @@ restricted_config() {
 # processes is how many a container may have: what Podman itself asks for, or less
 # where the host allows less.
 processes() {
-  local wanted=32768 most
+  local desired=32768 most
   most="$(ulimit -Hu)"
-  if [[ "${most}" != unlimited ]] && ((most < wanted)); then
-    wanted="${most}"
+  if [[ "${most}" != unlimited ]] && ((most < desired)); then
+    desired="${most}"
   fi
-  echo "${wanted}"
+  echo "${desired}"
 }
 
 has_configuration() {

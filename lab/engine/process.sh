@@ -85,8 +85,8 @@ stop_ours() {
 }
 
 wait_until_it_answers() {
-  local began="${SECONDS}" said="${SECONDS}"
-  while ((SECONDS - began < timeout)); do
+  local start="${SECONDS}" said="${SECONDS}"
+  while ((SECONDS - start < timeout)); do
     if answers "${engine}"; then
       return
     fi
@@ -95,7 +95,7 @@ wait_until_it_answers() {
     fi
     if ((SECONDS - said >= 5)); then
       said="${SECONDS}"
-      say "Still waiting for the engine ($((SECONDS - began)) s of ${timeout} s)."
+      say "Still waiting for the engine ($((SECONDS - start)) s of ${timeout} s)."
     fi
     sleep 0.5
   done

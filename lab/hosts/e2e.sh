@@ -93,11 +93,11 @@ finish() {
 }
 
 step() {
-  local what="$1" began="${SECONDS}"
+  local what="$1" start="${SECONDS}"
   shift
   echo "e2e-host: ${SECONDS} s: ${what}" >&2
   "$@"
-  echo "e2e-host: ${SECONDS} s: done: ${what}, $((SECONDS - began)) s" >&2
+  echo "e2e-host: ${SECONDS} s: done: ${what}, $((SECONDS - start)) s" >&2
 }
 
 # on runs a command on the machine as the user of the engine.

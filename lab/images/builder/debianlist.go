@@ -59,7 +59,7 @@ func (w *workspace) listDebian(ctx context.Context, image *artifact) error {
 
 // visitDebian collects the packages of an artifact and of all it is made from.
 func (w *workspace) visitDebian(ctx context.Context, a *artifact, found map[string]bool) error {
-	var wanted []string
+	var desired []string
 	switch a.name {
 	case "node-root":
 		status, err := command{args: []string{"tar", "--extract", "--to-stdout", "--file", w.of(a, layerFile), "./var/lib/dpkg/status"}}.output(ctx)
@@ -70,14 +70,14 @@ func (w *workspace) visitDebian(ctx context.Context, a *artifact, found map[stri
 		}
 		return err
 	case "userland":
-		wanted = userlandPackages()
+		desired = userlandPackages()
 	case "haproxy-root":
-		wanted = haproxyPackages()
+		desired = haproxyPackages()
 	}
 	var errs []error
 	for _, need := range a.needs {
 		if need.name == "debs" {
-			errs = append(errs, w.addPackages(ctx, need, wanted, found))
+			errs = append(errs, w.addPackages(ctx, need, desired, found))
 			continue
 		}
 		errs = append(errs, w.visitDebian(ctx, need, found))
@@ -85,14 +85,14 @@ func (w *workspace) visitDebian(ctx context.Context, a *artifact, found map[stri
 	return errors.Join(errs...)
 }
 
-// addPackages that are unpacked: those that are wanted, with what they depend on. Of the
+// addPackages that are unpacked: those that are requested, with what they depend on. Of the
 // certificates of authorities only the files are there.
-func (w *workspace) addPackages(ctx context.Context, debs *artifact, wanted []string, found map[string]bool) error {
+func (w *workspace) addPackages(ctx context.Context, debs *artifact, desired []string, found map[string]bool) error {
 	packages, err := readPackages(ctx, w.of(debs))
 	if err != nil {
 		return err
 	}
-	files, err := closure(packages, wanted, maintainerPackages())
+	files, err := closure(packages, desired, maintainerPackages())
 	if err != nil {
 		return err
 	}

@@ -82,13 +82,13 @@ func parseDependencies(text string) [][]string {
 	return all
 }
 
-// closure returns the files of the wanted packages and all they depend on,
+// closure returns the files of the requested packages and all they depend on,
 // sorted. What is in skip is left out with what only it needs: maintainer
 // scripts do not run in the small images, so their helpers are not needed.
-func closure(packages map[string]debPackage, wanted, skip []string) ([]string, error) {
+func closure(packages map[string]debPackage, desired, skip []string) ([]string, error) {
 	providers := providersOf(packages)
 	chosen := map[string]bool{}
-	queue := slices.Clone(wanted)
+	queue := slices.Clone(desired)
 	for len(queue) > 0 {
 		name, found := providers[queue[0]]
 		if !found {

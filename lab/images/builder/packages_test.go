@@ -97,10 +97,10 @@ func TestClosure(t *testing.T) {
 		packages[p.name] = p
 	}
 	cases := map[string]struct {
-		reason       string
-		wanted, skip []string
-		want         []string
-		failure      bool
+		reason        string
+		desired, skip []string
+		want          []string
+		failure       bool
 	}{
 		"Everything": {"circles end, alternatives and provided names are found", []string{"app"}, nil,
 			[]string{"app.deb", "dash.deb", "helper.deb", "lib.deb", "perl.deb"}, false},
@@ -111,7 +111,7 @@ func TestClosure(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := closure(packages, tc.wanted, tc.skip)
+			got, err := closure(packages, tc.desired, tc.skip)
 			if (err != nil) != tc.failure {
 				t.Fatalf("%s: error %v", tc.reason, err)
 			}

@@ -92,8 +92,8 @@ func (b *builder) recipes(ctx context.Context, names []string) (map[string]*arti
 			config: v1.Config{Env: []string{defaultPath}},
 		}.artifact()
 	}
-	wanted := func(name string) bool { return slices.Contains(names, name) }
-	return images, errors.Join(b.addOwn(ctx, images, wanted, c, static), b.addConformance(images, c, static), b.addManagement(images, static), b.addMetricsServer(images, static))
+	requested := func(name string) bool { return slices.Contains(names, name) }
+	return images, errors.Join(b.addOwn(ctx, images, requested, c, static), b.addConformance(images, c, static), b.addManagement(images, static), b.addMetricsServer(images, static))
 }
 
 // union is sorted, and has each package once.

@@ -47,13 +47,13 @@ func releaseNames() []string {
 
 // addOwn adds those images of the repository's own programs that are asked for: they need
 // a checkout whose programs compile.
-func (b *builder) addOwn(ctx context.Context, images map[string]*artifact, wanted func(string) bool, c *components, static *artifact) (err error) {
+func (b *builder) addOwn(ctx context.Context, images map[string]*artifact, requested func(string) bool, c *components, static *artifact) (err error) {
 	editions := []edition{{tag: "dev"}, {suffix: releaseSuffix, tag: b.version, ldflags: []string{"-X", versionVariable + "=" + b.version}}}
 	for _, e := range editions {
-		if name := "plane" + e.suffix; err == nil && wanted(name) {
+		if name := "plane" + e.suffix; err == nil && requested(name) {
 			images[name], err = b.planeImage(ctx, c, static, e)
 		}
-		if name := managerName + e.suffix; err == nil && wanted(name) {
+		if name := managerName + e.suffix; err == nil && requested(name) {
 			images[name], err = b.managerImage(ctx, e)
 		}
 	}

@@ -170,11 +170,11 @@ func replacements(fetched map[string]string, list string, newer func(a, b string
 	for stanza := range strings.SplitSeq(list, "\n\n") {
 		fields := controlFields(stanza)
 		name, version := fields["package"], fields["version"]
-		present, wanted := fetched[name]
+		present, isFetched := fetched[name]
 		if found := newest[name]; found != "" {
 			present = found
 		}
-		if wanted && newer(version, present) {
+		if isFetched && newer(version, present) {
 			newest[name] = version
 		}
 	}

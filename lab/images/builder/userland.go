@@ -55,7 +55,7 @@ const caPackage = "ca-certificates"
 
 // unpack extracts packages and what they depend on below a directory that has
 // the merged /usr of a Debian system, without running maintainer scripts.
-func unpack(ctx context.Context, debs string, wanted []string, t *tree) error {
+func unpack(ctx context.Context, debs string, desired []string, t *tree) error {
 	for _, name := range []string{"bin", "sbin", "lib", "lib64"} {
 		t.mkdir("usr/"+name, 0o755)
 		t.link("usr/"+name, name)
@@ -67,7 +67,7 @@ func unpack(ctx context.Context, debs string, wanted []string, t *tree) error {
 	if err != nil {
 		return err
 	}
-	files, err := closure(packages, wanted, maintainerPackages())
+	files, err := closure(packages, desired, maintainerPackages())
 	if err != nil {
 		return err
 	}
