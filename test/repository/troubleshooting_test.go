@@ -68,3 +68,32 @@ func TestEachReasonIsUsed(t *testing.T) {
 		}
 	}
 }
+
+// The guide of remediation names reasons of the condition, and capcon has a remedy for each that
+// the provider does not repair by itself.
+func TestRemediationHasReasonsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	sections := map[string]string{}
+	for section := range strings.SplitSeq(readFile(t, "docs/reference/conditions.md"), "\n## ") {
+		condition, text, _ := strings.Cut(section, " of a ")
+		sections[condition] += text
+	}
+	constants, remedies := readFile(t, "api/v1beta2/conditions.go"), readFile(t, "cmd/capcon/internal/management/troubles.go")
+	rows := regexp.MustCompile("(?m)^\\|[^|]*\\| `(\\w+)`: ([^|]*) \\| ([^|]*) \\|").FindAllStringSubmatch(readFile(t, "docs/how-to/remediation.md"), -1)
+	if len(rows) == 0 {
+		t.Error("docs/how-to/remediation.md has no table of failures")
+	}
+	for _, row := range rows {
+		condition, remediation := row[1], row[3]
+		for _, reason := range regexp.MustCompile(`\w+`).FindAllString(row[2], -1) {
+			if !strings.Contains(sections[condition], "- `"+reason+"`") {
+				t.Errorf("docs/how-to/remediation.md: %s is no reason of condition %s", reason, condition)
+			}
+			constant := regexp.MustCompile(`(\w+) += "` + reason + `"`).FindStringSubmatch(constants)
+			entry := "infrav1." + condition + "Condition, infrav1." + strings.Join(constant[min(1, len(constant)):], "") + ","
+			if !strings.HasPrefix(remediation, "by the provider") && !strings.Contains(remedies, entry) {
+				t.Errorf("fatal in troubles.go has no {%s", entry)
+			}
+		}
+	}
+}
