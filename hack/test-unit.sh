@@ -23,6 +23,10 @@
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# Most of the time goes into linking a hundred test programs. Go's linker takes a third less
+# of it with fewer garbage collections, for some hundred megabytes of memory.
+export GOGC="${GOGC:-400}"
+
 main() {
   # Once, before tests that run at the same time ask for it.
   tool kustomize >/dev/null
