@@ -233,17 +233,6 @@ type State struct {
 	Restarts int
 }
 
-// States returns the state of each process, in the order they were started.
-func (s *Supervisor) States() []State {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	states := make([]State, 0, len(s.children))
-	for _, c := range s.children {
-		states = append(states, c.State())
-	}
-	return states
-}
-
 // Stop stops the processes in reverse order, each with its grace period, and
 // returns when none is left. It may be called again.
 func (s *Supervisor) Stop() {

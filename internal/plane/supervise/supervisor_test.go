@@ -116,10 +116,11 @@ func TestStartReportsEachProcessThatIsNotReady(t *testing.T) {
 	}
 }
 
-func TestStartReportsWhyAProcessIsNotReady(t *testing.T) {
+func TestAwaitReportsWhyAProcessIsNotReady(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		reason, script string
+		ends           bool
 		want           []string
 	}{
 		"Silent": {
@@ -130,6 +131,7 @@ func TestStartReportsWhyAProcessIsNotReady(t *testing.T) {
 		"Ends": {
 			reason: "One that ends again and again is not said to be silent.",
 			script: "echo the disk is full >&2; exit 3",
+			ends:   true,
 			want:   []string{"not running", "the disk is full"},
 		},
 	}
@@ -137,28 +139,43 @@ func TestStartReportsWhyAProcessIsNotReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			// With this delay a process that ends does not run again in time.
-			s := New(Options{Log: logr.Discard(), ReadyTimeout: 5 * time.Second, FirstDelay: time.Minute, LongestDelay: time.Minute})
+			s := New(Options{Log: logr.Discard(), ReadyTimeout: 100 * time.Millisecond, FirstDelay: time.Minute, LongestDelay: time.Minute})
 			t.Cleanup(s.Stop)
 			p := shell("a", c.script)
 			p.Ready = func(context.Context) error { return errors.New("no answer") }
-			err := s.Start(t.Context(), p)
+			process := must.Get(s.add(p))(t)
+			eventually(t, "it has done what it does", func() bool {
+				return len(process.output.tail()) > 0 && (process.State().PID == 0) == c.ends
+			})
+			err := s.Await(t.Context(), p.Name, p.Ready)
 			if !errors.Is(err, ErrNotReady) {
-				t.Fatalf("%s Start(...): want ErrNotReady, got %v", c.reason, err)
+				t.Fatalf("%s Await(...): want ErrNotReady, got %v", c.reason, err)
 			}
 			for _, want := range c.want {
 				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%s Start(...): error lacks %q: %v", c.reason, want, err)
+					t.Errorf("%s Await(...): error lacks %q: %v", c.reason, want, err)
 				}
 			}
 		})
 	}
 }
 
+// states of the processes, in the order they were started.
+func states(s *Supervisor) []State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []State
+	for _, c := range s.children {
+		all = append(all, c.State())
+	}
+	return all
+}
+
 // signaled returns the state of the only process, which gets the signal. PID 0 would be this
 // test and all that run alongside it.
 func signaled(t *testing.T, s *Supervisor, signal syscall.Signal) State {
 	t.Helper()
-	state := s.States()[0]
+	state := states(s)[0]
 	if state.PID == 0 {
 		t.Fatalf("the process does not run: %+v", state)
 	}
@@ -175,7 +192,7 @@ func TestAKilledProcessComesBack(t *testing.T) {
 	for range 3 {
 		before := signaled(t, s, syscall.SIGKILL)
 		eventually(t, "the process is back", func() bool {
-			now := s.States()[0]
+			now := states(s)[0]
 			return now.PID != 0 && now.PID != before.PID && now.Restarts == before.Restarts+1
 		})
 	}
@@ -234,7 +251,7 @@ func server(t *testing.T) Process {
 func TestHungProcessIsRestarted(t *testing.T) {
 	t.Parallel()
 	s := New(Options{
-		Log: logr.Discard(), ReadyTimeout: 20 * time.Second, LivenessPeriod: 200 * time.Millisecond,
+		Log: logr.Discard(), ReadyTimeout: 20 * time.Second, LivenessPeriod: 100 * time.Millisecond,
 		FirstDelay: time.Millisecond, LongestDelay: 50 * time.Millisecond,
 	})
 	t.Cleanup(s.Stop)
@@ -245,7 +262,7 @@ func TestHungProcessIsRestarted(t *testing.T) {
 	for range 2 {
 		before := signaled(t, s, syscall.SIGSTOP)
 		eventually(t, "the process is restarted", func() bool {
-			now := s.States()[0]
+			now := states(s)[0]
 			return now.PID != 0 && now.PID != before.PID && now.Restarts > before.Restarts
 		})
 		if err := s.Await(t.Context(), p.Name, p.Ready); err != nil {
@@ -325,7 +342,7 @@ func TestStopProcess(t *testing.T) {
 	if err := s.StopProcess("a", time.Minute); err != nil {
 		t.Fatalf("StopProcess(a): %v", err)
 	}
-	if got := s.States(); got[0].PID != 0 || got[1].PID == 0 {
+	if got := states(s); got[0].PID != 0 || got[1].PID == 0 {
 		t.Errorf("after StopProcess(a): want only b to run, got %+v", got)
 	}
 	if s.StopProcess("c", 0) == nil || s.Await(t.Context(), "c", nil) == nil {
@@ -334,11 +351,11 @@ func TestStopProcess(t *testing.T) {
 	deaf := shell("a", "trap '' TERM; echo deaf; while :; do sleep 0.01; done")
 	must.Succeed(t, s.Start(t.Context(), deaf))
 	eventually(t, "it ignores the signal", func() bool { return strings.Contains(out.String(), "deaf") })
-	if got := s.States(); len(got) != 2 || got[0].Name != "a" || got[0].PID == 0 {
+	if got := states(s); len(got) != 2 || got[0].Name != "a" || got[0].PID == 0 {
 		t.Errorf("after Start(a): want it in its old place, got %+v", got)
 	}
-	if err := s.StopProcess("a", 0); err != nil || s.States()[0].PID != 0 {
-		t.Errorf("StopProcess of one that ignores the signal: want it killed, got %v, %+v", err, s.States())
+	if err := s.StopProcess("a", 0); err != nil || states(s)[0].PID != 0 {
+		t.Errorf("StopProcess of one that ignores the signal: want it killed, got %v, %+v", err, states(s))
 	}
 }
 
