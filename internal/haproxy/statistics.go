@@ -63,8 +63,6 @@ type Server struct {
 	Check string
 	// CheckCode is the HTTP status of the last check; 0 = none came.
 	CheckCode int
-	// Sessions that are open through this process now.
-	Sessions int
 }
 
 // ErrStatistics says that a text is not haproxy's statistics.
@@ -133,7 +131,6 @@ const (
 	columnWeight    = "weight"
 	columnCheck     = "check_status"
 	columnCheckCode = "check_code"
-	columnSessions  = "scur"
 	columnAddress   = "addr"
 )
 
@@ -167,8 +164,7 @@ func (r statisticsRow) number(column string) (int, error) {
 func (r statisticsRow) server() (Server, error) {
 	weight, weightErr := r.number(columnWeight)
 	code, codeErr := r.number(columnCheckCode)
-	sessions, sessionsErr := r.number(columnSessions)
-	if err := errors.Join(weightErr, codeErr, sessionsErr); err != nil {
+	if err := errors.Join(weightErr, codeErr); err != nil {
 		return Server{}, err
 	}
 	// "* L7OK" is a check that is being repeated, with the last result.
@@ -181,7 +177,6 @@ func (r statisticsRow) server() (Server, error) {
 		Weight:    weight,
 		Check:     check,
 		CheckCode: code,
-		Sessions:  sessions,
 	}, nil
 }
 

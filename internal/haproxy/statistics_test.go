@@ -41,13 +41,13 @@ func TestParseStatistics(t *testing.T) {
 			text:   header + "control-plane,b,2,UP,100,L7OK,200,4,10.0.0.2:6443,\ncontrol-plane,a,2,UP 1/3,100,* L7OK,401,0,10.0.0.1:6443,\n",
 			want: []Server{
 				{Frontend: "control-plane", Name: "a", Address: "10.0.0.1:6443", Status: StatusUp, Weight: 100, Check: "L7OK", CheckCode: 401},
-				{Frontend: "control-plane", Name: "b", Address: "10.0.0.2:6443", Status: StatusUp, Weight: 100, Check: "L7OK", CheckCode: 200, Sessions: 4},
+				{Frontend: "control-plane", Name: "b", Address: "10.0.0.2:6443", Status: StatusUp, Weight: 100, Check: "L7OK", CheckCode: 200},
 			},
 		},
 		"Drain": {
 			reason: "A server that an administrator drains is up.",
 			text:   header + "control-plane,a,2,DRAIN,0,L7OK,200,1,10.0.0.1:6443,\n",
-			want:   []Server{{Frontend: "control-plane", Name: "a", Address: "10.0.0.1:6443", Status: StatusDrain, Check: "L7OK", CheckCode: 200, Sessions: 1}},
+			want:   []Server{{Frontend: "control-plane", Name: "a", Address: "10.0.0.1:6443", Status: StatusDrain, Check: "L7OK", CheckCode: 200}},
 		},
 		"Unknown": {
 			reason: "Before the first check haproxy says UP and knows nothing.",

@@ -52,24 +52,19 @@ func (e *ExhaustedError) Error() string {
 // Is reports whether target is ErrExhausted.
 func (e *ExhaustedError) Is(target error) bool { return target == ErrExhausted }
 
-// Allocate returns the first static address of the subnet that is not taken:
-// outside the dynamic and the reserved slice, neither the gateway nor, in IPv4, the network's
-// own or its broadcast address. Where the whole subnet is dynamic, as in a
-// network made by hand, it searches from the end: engines hand out dynamic
-// addresses from the beginning. None left: *ExhaustedError.
-func Allocate(subnet engine.Subnet, taken Holders) (netip.Addr, error) {
-	return allocate(subnet, taken, 0)
-}
-
 // spread is over how many addresses containers are spread by their names. Those
 // that are created at the same time do not see each other: one that meets another
 // has to create its container again, which takes as long as the engine copies the
 // image's volumes. Of ten concurrently, two meet in one of a hundred cases.
 const spread = 4096
 
-// allocate is Allocate that begins at the preferred address, counted from the
-// first one, and continues at the beginning.
-func allocate(subnet engine.Subnet, taken Holders, preferred uint32) (netip.Addr, error) {
+// Allocate returns the first static address of the subnet that is not taken:
+// outside the dynamic and the reserved slice, neither the gateway nor, in IPv4, the network's
+// own or its broadcast address. Where the whole subnet is dynamic, as in a
+// network made by hand, it searches from the end: engines hand out dynamic
+// addresses from the beginning. It begins at the preferred address, counted from the first
+// one, and continues at the beginning. None left: *ExhaustedError.
+func Allocate(subnet engine.Subnet, taken Holders, preferred uint32) (netip.Addr, error) {
 	if !subnet.Prefix.IsValid() {
 		return netip.Addr{}, &ExhaustedError{Subnet: subnet}
 	}

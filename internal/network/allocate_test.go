@@ -115,7 +115,7 @@ func TestAllocate(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Allocate(tc.subnet, tc.taken)
+			got, err := Allocate(tc.subnet, tc.taken, 0)
 			if tc.err != nil {
 				var exhausted *ExhaustedError
 				if !errors.As(err, &exhausted) || !errors.Is(err, ErrExhausted) {
@@ -137,11 +137,11 @@ func TestAllocatePreferred(t *testing.T) {
 	t.Parallel()
 	s := subnet("10.0.0.0/29", "10.0.0.1", "10.0.0.4/30")
 	for preferred, want := range []string{"10.0.0.2", "10.0.0.3", "10.0.0.2"} {
-		if got, err := allocate(s, nil, uint32(preferred)); err != nil || got.String() != want { //nolint:gosec // Not negative.
+		if got, err := Allocate(s, nil, uint32(preferred)); err != nil || got.String() != want { //nolint:gosec // Not negative.
 			t.Errorf("allocate from %d = %s, %v, want %s", preferred, got, err, want)
 		}
 	}
-	if got, err := allocate(s, Holders{netip.MustParseAddr("10.0.0.3"): "other"}, 1); err != nil || got.String() != "10.0.0.2" {
+	if got, err := Allocate(s, Holders{netip.MustParseAddr("10.0.0.3"): "other"}, 1); err != nil || got.String() != "10.0.0.2" {
 		t.Errorf("allocate from a taken address = %s, %v, want the other one", got, err)
 	}
 }
@@ -165,7 +165,7 @@ func FuzzAllocate(f *testing.F) {
 				taken[candidate] = "other"
 			}
 		}
-		got, err := Allocate(s, taken)
+		got, err := Allocate(s, taken, 0)
 		if err != nil {
 			if !errors.Is(err, ErrExhausted) {
 				t.Fatal(err)

@@ -98,7 +98,7 @@ func TestParseSubnetHasRoom(t *testing.T) {
 		subnet := engine.Subnet{Prefix: prefix, Dynamic: engine.DynamicSlice(prefix)}
 		taken := network.Holders{}
 		for _, holder := range []string{"load balancer", "machine"} {
-			address, err := network.Allocate(subnet, taken)
+			address, err := network.Allocate(subnet, taken, 0)
 			if err != nil {
 				t.Fatalf("no address in %s for the %s: %v", text, holder, err)
 			}

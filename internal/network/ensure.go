@@ -131,7 +131,7 @@ func usable(network engine.Network, desired []netip.Prefix) error {
 	}
 	for _, subnet := range network.Subnets {
 		// Without this, the first container would find out.
-		if _, err := Allocate(subnet, nil); err != nil {
+		if _, err := Allocate(subnet, nil, 0); err != nil {
 			return unusable(fmt.Sprintf("has subnet %s, which is too small", subnet.Prefix), remedyOther)
 		}
 	}

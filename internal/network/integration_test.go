@@ -89,7 +89,7 @@ func TestIntegrationPlaceNextAddress(t *testing.T) {
 	owner := identity.Owner{Namespace: "test", Cluster: "place", ID: identity.NewOwnerID()}
 	name := "capcon-test-" + owner.ID
 	found := must.Get(network.Ensure(t.Context(), eng, network.Request{Name: name}))(t)
-	first := must.Get(network.Allocate(found.Subnets[0], nil))(t)
+	first := must.Get(network.Allocate(found.Subnets[0], nil, 0))(t)
 	t.Cleanup(func() {
 		ctx := cleanupContext(t)
 		for _, container := range []string{"other-" + owner.ID, "ours-" + owner.ID} {

@@ -194,7 +194,7 @@ func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 		if slices.ContainsFunc(addresses, func(a netip.Addr) bool { return a.BitLen() == family }) {
 			continue
 		}
-		address, err := allocate(subnet, taken, p.preferred())
+		address, err := Allocate(subnet, taken, p.preferred())
 		if err != nil {
 			return nil, err
 		}

@@ -62,8 +62,8 @@ const AnyRegistry = "*"
 // RegistryDirectory is where containerd reads a directory per registry with each pull.
 const RegistryDirectory = "/etc/containerd/certs.d"
 
-// RegistryError says what is wrong with one of several registries.
-type RegistryError struct {
+// RegistryProblem is what is wrong with one of several registries.
+type RegistryProblem struct {
 	// Index of the registry, and of its mirror; Mirror is -1 for the registry itself.
 	Index, Mirror int
 	// Field is its name in the API, and Value what it has.
@@ -72,18 +72,13 @@ type RegistryError struct {
 	Reason, Remedy string
 }
 
-// Error implements error.
-func (e *RegistryError) Error() string {
-	return fmt.Sprintf("registry %d: %s %q %s; %s", e.Index, e.Field, e.Value, e.Reason, e.Remedy)
-}
-
 // CheckRegistries returns what containerd would not understand.
-func CheckRegistries(registries []Registry) []*RegistryError {
-	var refused []*RegistryError
+func CheckRegistries(registries []Registry) []RegistryProblem {
+	var refused []RegistryProblem
 	for i, registry := range registries {
 		refuse := func(mirror int, field, value, reason, remedy string) {
 			if reason != "" {
-				refused = append(refused, &RegistryError{i, mirror, field, value, reason, remedy})
+				refused = append(refused, RegistryProblem{i, mirror, field, value, reason, remedy})
 			}
 		}
 		reason, remedy := badHost(registry.Host)

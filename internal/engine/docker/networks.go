@@ -94,10 +94,9 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 	if err != nil {
 		return nil, fmt.Errorf("list networks: %w", typed(err))
 	}
-	return adapter.List(raw.Items, listedNetwork, func(n engine.Network) string { return n.Name }), nil
+	observed := func(listed network.Summary) engine.Network { return observedNetwork(listed.Network) }
+	return adapter.List(raw.Items, observed, func(n engine.Network) string { return n.Name }), nil
 }
-
-func listedNetwork(raw network.Summary) engine.Network { return observedNetwork(raw.Network) }
 
 func observedNetwork(raw network.Network) engine.Network {
 	return engine.Network{

@@ -40,7 +40,7 @@ const (
 )
 
 // workers is both the class of the worker machines and their name in the
-// topology, which WorkersName is made of.
+// topology, which the name of the MachineDeployment ends with.
 const workers = "worker"
 
 func cluster(v Values) (*clusterv1.Cluster, error) {

@@ -58,9 +58,6 @@ type Values struct {
 // ControlPlaneName of the KubeadmControlPlane.
 func ControlPlaneName(cluster string) string { return cluster + "-control-plane" }
 
-// WorkersName of the MachineDeployment.
-func WorkersName(cluster string) string { return cluster + "-" + workers }
-
 // CNIName of the ClusterResourceSet with the Pod network.
 func CNIName(cluster string) string { return cluster + "-cni" }
 

@@ -39,6 +39,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
+// workersName of the MachineDeployment.
+const workersName = "demo-worker"
+
 // follow is the topology's part: what the Cluster says, the others get.
 func (w *World) follow(cluster *clusterv1.Cluster) {
 	ctx, topology := w.T.Context(), cluster.Spec.Topology
@@ -54,7 +57,7 @@ func (w *World) follow(cluster *clusterv1.Cluster) {
 			Spec:       controlplanev1.KubeadmControlPlaneSpec{Version: topology.Version, Replicas: topology.ControlPlane.Replicas},
 		},
 		&clusterv1.MachineDeployment{
-			ObjectMeta: meta(objects.WorkersName("demo")),
+			ObjectMeta: meta(workersName),
 			Spec:       clusterv1.MachineDeploymentSpec{ClusterName: "demo", Replicas: topology.Workers.MachineDeployments[0].Replicas},
 		},
 	} {
@@ -82,7 +85,7 @@ func (w *World) Become() {
 	err := errors.Join(
 		w.Client.Get(ctx, key, infrastructure),
 		w.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.ControlPlaneName("demo")}, controlPlane),
-		w.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: objects.WorkersName("demo")}, workers),
+		w.Client.Get(ctx, client.ObjectKey{Namespace: "default", Name: workersName}, workers),
 	)
 	if err != nil || infrastructure.Spec.OwnerID != "" {
 		return // done already

@@ -26,9 +26,7 @@ import (
 
 // Plane is the management plane of a World.
 type Plane struct {
-	// Current state, and the error of reading it.
-	Current  plane.State
-	StateErr error
+	Current plane.State
 	// Ensured are the images that it was started with.
 	Ensured []string
 	// Created and Removed count.
@@ -59,7 +57,7 @@ func (p *Plane) Ensure(_ context.Context, image string, _ func(string)) (plane.R
 }
 
 // State implements session.Plane.
-func (p *Plane) State(context.Context) (plane.State, error) { return p.Current, p.StateErr }
+func (p *Plane) State(context.Context) (plane.State, error) { return p.Current, nil }
 
 // Remove implements session.Plane.
 func (p *Plane) Remove(context.Context) ([]string, error) {
