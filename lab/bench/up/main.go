@@ -132,11 +132,11 @@ func (b *bench) timed(ctx context.Context, row string, f func() error) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	start := time.Now()
 	if err := f(); err != nil {
 		return fmt.Errorf("%s: %w", row, err)
 	}
-	b.add(seconds, row, time.Since(began).Seconds())
+	b.add(seconds, row, time.Since(start).Seconds())
 	after, err := b.processor(ctx, plane)
 	if strings.HasPrefix(row, "capcon") {
 		b.add(processors, row+": plane", after-before)

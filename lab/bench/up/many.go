@@ -66,11 +66,11 @@ func (m *many) cleanUp(ctx context.Context) {
 
 func (m *many) plane(ctx context.Context) error {
 	for range repeats {
-		began := time.Now()
+		start := time.Now()
 		if err := m.capcon(ctx, "plane", "up"); err != nil {
 			return err
 		}
-		m.add(seconds, "start of a plane, with its container", time.Since(began).Seconds())
+		m.add(seconds, "start of a plane, with its container", time.Since(start).Seconds())
 		if err := m.capcon(ctx, "plane", "down"); err != nil {
 			return err
 		}
@@ -94,11 +94,11 @@ func (m *many) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
+	start := time.Now()
 	if err := m.each(ctx, "up"); err != nil {
 		return err
 	}
-	m.add(seconds, all+", until the last is ready", time.Since(began).Seconds())
+	m.add(seconds, all+", until the last is ready", time.Since(start).Seconds())
 	after, err := m.processor(ctx, plane)
 	if err != nil {
 		return err
@@ -107,9 +107,9 @@ func (m *many) all(ctx context.Context) error {
 	if err := m.memory(ctx, fmt.Sprintf("%d 1 + 1 clusters", m.clusters)); err != nil {
 		return err
 	}
-	began = time.Now()
+	start = time.Now()
 	err = m.each(ctx, "down", "--keep-plane")
-	m.add(seconds, all+", until all are deleted", time.Since(began).Seconds())
+	m.add(seconds, all+", until all are deleted", time.Since(start).Seconds())
 	return err
 }
 
