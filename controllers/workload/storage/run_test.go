@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -89,17 +90,20 @@ func TestRetryAfterOutage(t *testing.T) {
 // TestReport: what keeps storage from starting is reported, and that it runs.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	attempts := 0
-	w.client.PrependReactor("list", "storageclasses", func(clienttesting.Action) (bool, runtime.Object, error) {
-		attempts++
-		return attempts == 1, nil, errUnavailable
+	// It is retried after some seconds, of the bubble's clock.
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		attempts := 0
+		w.client.PrependReactor("list", "storageclasses", func(clienttesting.Action) (bool, runtime.Object, error) {
+			attempts++
+			return attempts == 1, nil, errUnavailable
+		})
+		reports := make(chan error, 10)
+		w.options.Report = func(_ string, err error) { reports <- err }
+		w.start(t)
+		if err := <-reports; !errors.Is(err, errUnavailable) {
+			t.Errorf("reported %v, want %v", err, errUnavailable)
+		}
+		must.Succeed(t, <-reports)
 	})
-	reports := make(chan error, 10)
-	w.options.Report = func(_ string, err error) { reports <- err }
-	w.start(t)
-	if err := <-reports; !errors.Is(err, errUnavailable) {
-		t.Errorf("reported %v, want %v", err, errUnavailable)
-	}
-	must.Succeed(t, <-reports)
 }
