@@ -45,7 +45,7 @@ func TestRegistry(t *testing.T) {
 		cluster.Labels = map[string]string{clusterv1.ClusterNameLabel: "demo"}
 	})
 
-	commandtest.Contains(t, w.MustRun("registry", "up", "--port", port), "registry: listening on localhost:"+port, "cluster demo: configured to pull from localhost:"+port, "push localhost:"+port+"/app:dev")
+	commandtest.Contains(t, w.MustRun("registry", "up", "--port", port), "registry: listening on localhost:"+port, "cluster demo: configured to pull from localhost:"+port, "simulated push localhost:"+port+"/app:dev")
 	w.Get("demo", containerCluster)
 	registry := must.Get(w.Engine.InspectContainer(t.Context(), "capcon-registry"))(t)
 	want := []infrav1.Registry{{Host: "localhost:" + port, Mirrors: []infrav1.RegistryMirror{{
