@@ -26,10 +26,10 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,7 +53,7 @@ const FieldOwner = "capcon"
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	err := errors.Join(
-		scheme.AddToScheme(s),
+		corev1.AddToScheme(s),
 		apiextensionsv1.AddToScheme(s), // the tree of conditions asks for contract versions
 		clusterv1.AddToScheme(s),
 		bootstrapv1.AddToScheme(s),
