@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Move Restore Orphans Faults Upgrade release ConcurrentPlane Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon)
 
@@ -85,9 +85,6 @@ Orphans: ## Two management planes with a cluster of one name: lose one of them, 
 	@$(CLUSTER) $@
 
 Faults: ## Random faults of a cluster with data on a PersistentVolume (COUNT=8, SEED to repeat them)
-	@$(CLUSTER) $@
-
-ConcurrentPlane: ## Run up and down of several users concurrently, at random offsets (RUNS=20, SEED to repeat them)
 	@$(CLUSTER) $@
 
 Restart: ## Restart the engine and all containers below clusters of 1+1 and of 3+3

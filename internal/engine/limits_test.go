@@ -28,12 +28,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
-
-// readLimit is twice what may be kept, for growing, and the same for a piece.
-var readLimit = must.Limit{Base: 1 << 20, PerByte: 1 << 10, Most: 6 * MaxReadBytes}
 
 func frame(stream byte, length int, text string) string {
 	header := [frameHeader]byte{stream}
@@ -154,42 +149,4 @@ func TestMessages(t *testing.T) {
 	if err := Messages(strings.NewReader("{"), func(int) error { return nil }); err == nil {
 		t.Error("a message that is cut off: success, want an error")
 	}
-}
-
-func FuzzMessages(f *testing.F) {
-	f.Add([]byte(`{"stream":"Copying blob sha256:1\n"}` + "\r\n" + `{"error":"denied"}`))
-	f.Add(bytes.Repeat([]byte("["), 20000))
-	f.Fuzz(func(t *testing.T, stream []byte) {
-		must.StayWithin(t, len(stream), must.Limit{Base: 1 << 20, PerByte: 1 << 10}, func() {
-			_ = Messages(bytes.NewReader(stream), func(map[string]any) error { return nil })
-		})
-	})
-}
-
-func FuzzDemultiplex(f *testing.F) {
-	f.Add([]byte(frame(1, 3, "out") + frame(2, 3, "err")))
-	f.Add([]byte(frame(1, MaxReadBytes, "x")))
-	f.Add([]byte(frame(1, 1<<32-1, "x")))
-	f.Fuzz(func(t *testing.T, stream []byte) {
-		must.StayWithin(t, len(stream), readLimit, func() {
-			var out Buffer
-			err := Demultiplex(bytes.NewReader(stream), &out, &out)
-			if err == nil && len(out.Bytes()) > len(stream) {
-				t.Errorf("%d bytes became %d", len(stream), len(out.Bytes()))
-			}
-		})
-	})
-}
-
-func FuzzReadFile(f *testing.F) {
-	f.Add(archive(f, 5, "hello"))
-	f.Add(archive(f, 1<<40, ""))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		must.StayWithin(t, len(data), readLimit, func() {
-			content, err := ReadFile(t.Context(), download{archive: bytes.NewReader(data)}, "node", "/file")
-			if err == nil && len(content) > MaxReadBytes {
-				t.Errorf("%d bytes", len(content))
-			}
-		})
-	})
 }

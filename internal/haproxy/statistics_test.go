@@ -109,14 +109,3 @@ func TestStatusUp(t *testing.T) {
 		}
 	}
 }
-
-func FuzzParseStatistics(f *testing.F) {
-	f.Add([]byte("# pxname,svname,type,status,weight,\ncontrol-plane,a,2,UP,1,\n"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		must.StayWithin(t, len(text), must.Limit{Base: 1 << 20, PerByte: 1 << 10}, func() {
-			if _, err := ParseStatistics(text); err != nil && !errors.Is(err, ErrStatistics) {
-				t.Errorf("untyped error: %v", err)
-			}
-		})
-	})
-}

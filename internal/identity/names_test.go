@@ -20,8 +20,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // apiName is what the names of API objects match: DNS subdomains.
@@ -149,21 +147,5 @@ func FuzzNames(f *testing.F) {
 				t.Errorf("%+v owns what is of %+v", other, owner)
 			}
 		}
-	})
-}
-
-// FuzzLongNames proves that names of any length, valid or not, are cut to what an engine and a DNS label take.
-func FuzzLongNames(f *testing.F) {
-	f.Add(strings.Repeat("c", 1<<16), strings.Repeat(".", 300), "container:///"+strings.Repeat("x", 1<<16))
-	f.Fuzz(func(t *testing.T, cluster, machine, providerID string) {
-		must.StayWithin(t, len(cluster)+len(machine)+len(providerID), must.Limit{Base: 1 << 20, PerByte: 64}, func() {
-			name := Owner{Namespace: "default", Cluster: cluster, ID: "one"}.NodeContainer(machine)
-			if host := HostName(machine); len(name) > MaxLength || len(host) > MaxLength {
-				t.Errorf("container %q, host %q", name, host)
-			}
-			if got, err := ParseProviderID(providerID); err == nil && len(got) > len(providerID) {
-				t.Errorf("%q gives %q", providerID, got)
-			}
-		})
 	})
 }

@@ -17,7 +17,6 @@ limitations under the License.
 package loadbalancer_test
 
 import (
-	"maps"
 	"net/netip"
 	"testing"
 
@@ -92,40 +91,4 @@ func TestBackendsWithoutAddress(t *testing.T) {
 	if all[0].Container != "c" {
 		t.Error("Backends changed its argument")
 	}
-}
-
-// FuzzBackends proves that whatever is deleted and whatever is up, something
-// that is up keeps its weight.
-func FuzzBackends(f *testing.F) {
-	f.Add(uint8(0b0011), uint8(0b0101), uint8(0b0001))
-	f.Fuzz(func(t *testing.T, deleting, up, known uint8) {
-		var all []loadbalancer.Machine
-		var observed loadbalancer.State
-		usable := map[string]bool{}
-		for i, machine := range machines("abcd") {
-			machine.Deleting = deleting&(1<<i) != 0
-			all = append(all, machine)
-			status := haproxy.StatusUnknown
-			switch {
-			case up&(1<<i) != 0:
-				status = haproxy.StatusUp
-				usable[machine.Container] = true
-			case known&(1<<i) != 0:
-				status = haproxy.StatusDown
-			}
-			observed.Backends = append(observed.Backends, haproxy.Server{Frontend: haproxy.ControlPlaneName, Name: machine.Container, Status: status})
-		}
-		weights := map[string]int{}
-		for _, backend := range loadbalancer.Backends(all, observed) {
-			weights[backend.Name] = backend.Weight
-		}
-		for name := range maps.Keys(usable) {
-			if weights[name] > 0 {
-				return
-			}
-		}
-		if len(usable) > 0 {
-			t.Errorf("usable %v, weights %v", usable, weights)
-		}
-	})
 }

@@ -36,9 +36,7 @@ func newEngine(t *testing.T) *simulated.Engine {
 	e := simulated.New()
 	e.AddImage(engine.Image{Tags: []string{"image:1"}}, nil)
 	_, err := e.CreateContainer(t.Context(), engine.Spec{Name: container, Image: "image:1"})
-	if err = errors.Join(err, e.StartContainer(t.Context(), container)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(err, e.StartContainer(t.Context(), container)))
 	return e
 }
 

@@ -146,40 +146,6 @@ func TestAllocatePreferred(t *testing.T) {
 	}
 }
 
-// FuzzAllocate proves that what is allocated can be given to a container.
-func FuzzAllocate(f *testing.F) {
-	f.Add(uint32(0x0a000000), 29, 30, uint16(0x1234))
-	f.Add(uint32(0xffffff00), 24, 25, uint16(0))
-	f.Fuzz(func(t *testing.T, base uint32, bits, dynamicBits int, takenBits uint16) {
-		if bits < 20 || bits > 32 || dynamicBits < bits || dynamicBits > 32 {
-			t.Skip()
-		}
-		address := func(v uint32) netip.Addr {
-			return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
-		}
-		prefix := netip.PrefixFrom(address(base), bits).Masked()
-		s := engine.Subnet{Prefix: prefix, Gateway: prefix.Addr().Next(), Dynamic: netip.PrefixFrom(address(base), dynamicBits).Masked()}
-		taken := Holders{}
-		for i, candidate := 0, prefix.Addr(); i < 16; i, candidate = i+1, candidate.Next() {
-			if takenBits&(1<<i) != 0 && candidate.IsValid() {
-				taken[candidate] = "other"
-			}
-		}
-		got, err := Allocate(s, taken, 0)
-		if err != nil {
-			if !errors.Is(err, ErrExhausted) {
-				t.Fatal(err)
-			}
-			return
-		}
-		_, held := taken[got]
-		if held || !prefix.Contains(got) || got == s.Gateway || got == prefix.Addr() || got == lastAddress(prefix) ||
-			(!wholeIsDynamic(s) && s.Dynamic.Contains(got)) {
-			t.Errorf("Allocate(%v) = %s", s, got)
-		}
-	})
-}
-
 func TestTaken(t *testing.T) {
 	t.Parallel()
 	labels := func(network, address string) map[string]string {

@@ -21,10 +21,8 @@ import (
 	"net/netip"
 	"testing"
 
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestCheckName(t *testing.T) {
@@ -87,26 +85,6 @@ func TestParseSubnet(t *testing.T) {
 				t.Errorf("%s\nParseSubnet = %v, %v, want it refused: %s: %s", tc.reason, prefix, err, tc.want, tc.remedy)
 			}
 		})
-	}
-}
-
-// The smallest subnet that is accepted has what it promises.
-func TestParseSubnetHasRoom(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"10.0.0.0/29", "fd00::/125"} {
-		prefix := must.Get(network.ParseSubnet(text))(t)
-		subnet := engine.Subnet{Prefix: prefix, Dynamic: engine.DynamicSlice(prefix)}
-		taken := network.Holders{}
-		for _, holder := range []string{"load balancer", "machine"} {
-			address, err := network.Allocate(subnet, taken, 0)
-			if err != nil {
-				t.Fatalf("no address in %s for the %s: %v", text, holder, err)
-			}
-			if err := network.CheckAddress(prefix, address); err != nil {
-				t.Errorf("address of the %s: %v", holder, err)
-			}
-			taken[address] = holder
-		}
 	}
 }
 

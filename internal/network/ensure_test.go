@@ -21,7 +21,6 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -64,28 +63,6 @@ func TestEnsureCreates(t *testing.T) {
 	}
 	if calls := eng.MutatingCalls(); len(calls) != 0 {
 		t.Errorf("Ensure again changed something: %v", calls)
-	}
-}
-
-func TestEnsureConcurrently(t *testing.T) {
-	t.Parallel()
-	eng := simulated.New()
-	ids := make([]string, 8)
-	var wait sync.WaitGroup
-	for i := range ids {
-		wait.Go(func() {
-			found, err := network.Ensure(t.Context(), eng, network.Request{Name: "shared"})
-			if err != nil {
-				t.Error(err)
-			}
-			ids[i] = found.ID
-		})
-	}
-	wait.Wait()
-	for _, id := range ids {
-		if id != ids[0] {
-			t.Errorf("networks %v, want one", ids)
-		}
 	}
 }
 

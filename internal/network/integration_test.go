@@ -19,7 +19,6 @@ package network_test
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -27,7 +26,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
-	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // integrationImage is a small one that every developer has built.
@@ -79,52 +77,6 @@ func TestIntegrationPlaceConcurrently(t *testing.T) {
 	})
 	if gone, err := network.Remove(t.Context(), eng, name); err != nil || gone {
 		t.Errorf("Remove of a network in use = %t, %v", gone, err)
-	}
-}
-
-// TestIntegrationPlaceNextAddress: a container that is not ours holds the address.
-func TestIntegrationPlaceNextAddress(t *testing.T) {
-	t.Parallel()
-	eng := integration.Engine(t, integrationImage)
-	owner := identity.Owner{Namespace: "test", Cluster: "place", ID: identity.NewOwnerID()}
-	name := "capcon-test-" + owner.ID
-	found := must.Get(network.Ensure(t.Context(), eng, network.Request{Name: name}))(t)
-	first := must.Get(network.Allocate(found.Subnets[0], nil, 0))(t)
-	t.Cleanup(func() {
-		ctx := cleanupContext(t)
-		for _, container := range []string{"other-" + owner.ID, "ours-" + owner.ID} {
-			if err := eng.RemoveContainer(ctx, container); err != nil {
-				t.Error(err)
-			}
-		}
-		if gone, err := network.Remove(ctx, eng, name); err != nil || !gone {
-			t.Errorf("Remove = %t, %v", gone, err)
-		}
-	})
-	p := network.Placement{Network: name, Spec: engine.Spec{
-		Name: "ours-" + owner.ID, Image: integrationImage, Entrypoint: []string{"sleep", "600"}, Labels: owner.Labels(),
-	}}
-	// An interrupted Place left this.
-	must.Get(eng.CreateContainer(t.Context(), p.Spec))(t)
-	// The other one comes between our looking and our starting.
-	raced := false
-	p.Prepare = func(ctx context.Context, _ []netip.Addr) error {
-		if raced {
-			return nil
-		}
-		raced = true
-		_, err := eng.CreateContainer(ctx, engine.Spec{
-			Name: "other-" + owner.ID, Image: integrationImage, Entrypoint: []string{"sleep", "600"},
-			Attachment: engine.Attachment{Network: name, Addresses: []netip.Addr{first}},
-		})
-		if err != nil {
-			return err
-		}
-		return eng.StartContainer(ctx, "other-"+owner.ID)
-	}
-	container := must.Get(network.Place(t.Context(), eng, p))(t)
-	if got := container.Networks[name].Addresses; len(got) != 1 || got[0] == first {
-		t.Errorf("addresses %v, want another one than %s", got, first)
 	}
 }
 

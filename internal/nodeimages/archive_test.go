@@ -121,20 +121,6 @@ func tarOf(tb testing.TB, entries ...tar.Header) string {
 	return out.String()
 }
 
-func FuzzReadArchive(f *testing.F) {
-	for _, config := range []string{"abc.json", "blobs/sha256/abc"} {
-		f.Add(must.Get(os.ReadFile(archive(f, config)))(f))
-	}
-	f.Fuzz(func(t *testing.T, file []byte) {
-		must.StayWithin(t, len(file), must.Limit{Base: 1 << 20, PerByte: 1 << 10, Most: 64 * maxManifestBytes}, func() {
-			content, err := readArchive(bytes.NewReader(file))
-			if err == nil && len(content.Images) == 0 {
-				t.Error("an archive without images: success, want an error")
-			}
-		})
-	})
-}
-
 func archive(tb testing.TB, config string) string {
 	tb.Helper()
 	manifest := must.Get(json.Marshal([]map[string]any{{"Config": config, "RepoTags": []string{"a:1"}, "Layers": []string{}}}))(tb)

@@ -84,8 +84,7 @@ func becomeNodes(w *world.World) {
 
 func kubeconfig(t *testing.T) *corev1.Secret {
 	t.Helper()
-	data, err := clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{builders.Cluster: {Server: "https://172.18.0.9:6443"}}})
-	must.Succeed(t, err)
+	data := must.Get(clientcmd.Write(clientcmdapi.Config{Clusters: map[string]*clientcmdapi.Cluster{builders.Cluster: {Server: "https://172.18.0.9:6443"}}}))(t)
 	secret := builders.DataSecret("x", "")
 	secret.Name, secret.Data["value"] = builders.Cluster+"-kubeconfig", data
 	return secret
@@ -107,8 +106,7 @@ func observe(w *world.World) state {
 		Containers: map[string]string{}, Weights: w.LoadBalancers.Weights(builders.Owner().LoadBalancerContainer()),
 		Specs: map[string]any{}, Statuses: map[string]any{}, Finalizers: map[string]any{}, Owners: map[string]any{},
 	}
-	containers, err := w.Engine.ListContainers(context.WithoutCancel(w.TB.Context()), nil)
-	must.Succeed(w.TB, err)
+	containers := must.Get(w.Engine.ListContainers(context.WithoutCancel(w.TB.Context()), nil))(w.TB)
 	for _, container := range containers {
 		s.Containers[container.Name] = container.ID + " " + string(container.Status)
 	}

@@ -67,9 +67,7 @@ func Start(tb testing.TB) *rest.Config {
 	tb.Helper()
 	config := StartEmpty(tb)
 	server := serve(tb, config)
-	if err := Install(tb.Context(), config, server); err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, Install(tb.Context(), config, server))
 	return config
 }
 
@@ -112,9 +110,7 @@ func serve(tb testing.TB, config *rest.Config) manifests.Server {
 		tb.Fatalf("prepare webhooks: %v", err)
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(infrav1.AddToScheme(scheme), infrav1alpha1.AddToScheme(scheme)); err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, errors.Join(infrav1.AddToScheme(scheme), infrav1alpha1.AddToScheme(scheme)))
 	server := webhook.NewServer(webhook.Options{
 		Host: local.LocalServingHost, Port: local.LocalServingPort, CertDir: local.LocalServingCertDir,
 	})
@@ -124,9 +120,7 @@ func serve(tb testing.TB, config *rest.Config) manifests.Server {
 	if err != nil {
 		tb.Fatalf("create manager: %v", err)
 	}
-	if err := webhooks.Setup(mgr, nil); err != nil {
-		tb.Fatal(err)
-	}
+	must.Succeed(tb, webhooks.Setup(mgr, nil))
 	ctx, cancel := context.WithCancel(tb.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

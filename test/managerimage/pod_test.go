@@ -96,8 +96,7 @@ func (p *pod) mountCertificate() {
 	p.t.Cleanup(func() { _ = issued.Cleanup() })
 	files := map[string][]byte{}
 	for _, name := range []string{"tls.crt", "tls.key"} {
-		content, err := os.ReadFile(filepath.Join(issued.LocalServingCertDir, name))
-		must.Succeed(p.t, err)
+		content := must.Get(os.ReadFile(filepath.Join(issued.LocalServingCertDir, name)))(p.t)
 		files[name] = content
 	}
 	p.mounts = append(p.mounts, p.directory(files)+":"+p.mountPath("cert")+":ro")

@@ -124,20 +124,14 @@ func (c *Program) Command(ctx context.Context, args ...string) *exec.Cmd {
 // MustRun is Run, and ends the test where it fails.
 func (c *Program) MustRun(args ...string) string {
 	c.T.Helper()
-	output, err := c.Run(c.T.Context(), args...)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	output := must.Get(c.Run(c.T.Context(), args...))(c.T)
 	return output
 }
 
 // Kubeconfig is what the program prints for these arguments.
 func (c *Program) Kubeconfig(args ...string) []byte {
 	c.T.Helper()
-	kubeconfig, err := c.getKubeconfig(c.T.Context(), args...)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	kubeconfig := must.Get(c.getKubeconfig(c.T.Context(), args...))(c.T)
 	return kubeconfig
 }
 
@@ -156,13 +150,8 @@ func (c *Program) getKubeconfig(ctx context.Context, args ...string) ([]byte, er
 func (c *Program) ConnectCluster() kubernetes.Interface {
 	c.T.Helper()
 	config, err := clientcmd.RESTConfigFromKubeConfig(c.Kubeconfig(c.Cluster))
-	if err != nil {
-		c.T.Fatal(err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	must.Succeed(c.T, err)
+	client := must.Get(kubernetes.NewForConfig(config))(c.T)
 	return client
 }
 

@@ -149,10 +149,7 @@ func milliseconds(d time.Duration) time.Duration { return d.Round(time.Milliseco
 // containers that have an object in the management plane.
 func (d *drift) containers() []engine.Container {
 	d.t.Helper()
-	containers, err := d.engine.ListContainers(d.t.Context(), map[string]string{identity.LabelCluster: d.program.Cluster})
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	containers := must.Get(d.engine.ListContainers(d.t.Context(), map[string]string{identity.LabelCluster: d.program.Cluster}))(d.t)
 	return slices.DeleteFunc(containers, func(container engine.Container) bool {
 		return container.Labels[identity.LabelRole] == string(identity.RoleServiceLoadBalancer)
 	})
@@ -160,9 +157,7 @@ func (d *drift) containers() []engine.Container {
 
 func (d *drift) run(arguments ...string) {
 	d.t.Helper()
-	if err := d.try(arguments...); err != nil {
-		d.t.Fatal(err)
-	}
+	must.Succeed(d.t, d.try(arguments...))
 }
 
 func (d *drift) try(arguments ...string) error {

@@ -48,9 +48,7 @@ func recordTar(t *testing.T, files ...recordFile) []byte {
 		_, writeErr := w.Write([]byte(file.content))
 		err = errors.Join(err, writeErr)
 	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(err, w.Close()))
 	return buffer.Bytes()
 }
 

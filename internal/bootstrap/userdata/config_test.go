@@ -18,7 +18,6 @@ package userdata
 
 import (
 	"encoding/base64"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -64,21 +63,4 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%q says what failed and must stay: %s", kept, redacted)
 		}
 	}
-}
-
-// FuzzQuote proves that the shell gives back every word as it was.
-func FuzzQuote(f *testing.F) {
-	for _, word := range []string{"", "'", "a b", "$(id)", "\\", "\n", "-n", "'\\''", "ü"} {
-		f.Add(word)
-	}
-	f.Fuzz(func(t *testing.T, word string) {
-		if strings.ContainsRune(word, 0) {
-			t.Skip("refused by the readers")
-		}
-		command := Command{Args: []string{"printf", "%s", word}}
-		out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", command.Script()).Output()
-		if err != nil || string(out) != word {
-			t.Errorf("got %q %v, want %q", out, err, word)
-		}
-	})
 }

@@ -17,10 +17,8 @@ limitations under the License.
 package connect_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -41,20 +39,9 @@ import (
 // streams to the socket that the variable names.
 const sshTarget = "CONNECT_TEST_SSH_TARGET"
 
-// strangerSocket makes it play a user who connects to the socket that the
-// variable names, and prints the error.
-const strangerSocket = "CONNECT_TEST_STRANGER_SOCKET"
-
 func TestMain(m *testing.M) {
 	if target := os.Getenv(sshTarget); target != "" {
 		playSSH(target)
-		return
-	}
-	if socket := os.Getenv(strangerSocket); socket != "" {
-		_, err := connect.Connect(context.Background(), isolated(connect.Options{
-			Getenv: func(string) string { return "" }, Sockets: []string{socket},
-		}))
-		fmt.Fprintf(os.Stdout, "%v %v", errors.Is(err, engine.ErrUnauthorized), err)
 		return
 	}
 	os.Exit(runAtHome(m))

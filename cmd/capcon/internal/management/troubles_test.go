@@ -261,9 +261,7 @@ func TestReplaceLeavesAChangedMachine(t *testing.T) {
 			must.Succeed(t, api.Get(t.Context(), client.ObjectKeyFromObject(machine), machine))
 			trouble := Summarize(observed).Troubles[0]
 			tc.change(t, api, machine.DeepCopy())
-			if err := Replace(t.Context(), api, machine.Namespace, trouble); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, Replace(t.Context(), api, machine.Namespace, trouble))
 			err := api.Get(t.Context(), client.ObjectKeyFromObject(machine), machine)
 			if stays := err == nil; stays != tc.stays || client.IgnoreNotFound(err) != nil {
 				t.Errorf("%s The Machine stays: %t, want %t (%v)", tc.reason, stays, tc.stays, err)

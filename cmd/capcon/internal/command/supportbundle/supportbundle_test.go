@@ -105,9 +105,7 @@ func readBundle(t *testing.T, path string) map[string]string {
 			return files
 		}
 		content, failed := io.ReadAll(archive)
-		if err = errors.Join(err, failed); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(err, failed))
 		_, name, _ := strings.Cut(header.Name, "/")
 		files[name] = string(content)
 	}
