@@ -130,7 +130,7 @@ func (p *provider) setupCore(ctx context.Context) error {
 			Client: c, APIReader: live, ClusterCache: p.clusters, RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
 		}, waiting},
 		{&machineset.Reconciler{
-			Client: c, APIReader: live, ClusterCache: p.clusters, PreflightChecks: sets.New(clusterv1.MachineSetPreflightCheckAll),
+			Client: c, APIReader: live, ClusterCache: machineSetEvents{p.clusters, p.mgr.GetCache()}, PreflightChecks: sets.New(clusterv1.MachineSetPreflightCheckAll),
 		}, waiting},
 		{&machinedeployment.Reconciler{Client: c, APIReader: live}, quick},
 		{&machinehealthcheck.Reconciler{Client: c, ClusterCache: p.clusters}, quick},
