@@ -64,6 +64,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 		r.waitForRelease,
 		// A member of etcd that is gone without a word counts as a vote.
 		r.removeEtcdMember,
+		// The deletion of a Cluster waits for the engine once, in the end.
+		r.releaseToCluster,
 		r.removeContainer,
 		// The next leader does not wait for the Leases of a process that was killed.
 		r.releaseLeases,
@@ -129,6 +131,34 @@ func (s *scope) isControlPlaneOfLivingCluster() bool {
 	return s.machine != nil && util.IsControlPlaneMachine(s.machine) &&
 		s.cluster != nil && s.cluster.DeletionTimestamp.IsZero() &&
 		s.containerCluster != nil && s.containerCluster.DeletionTimestamp.IsZero()
+}
+
+// releaseToCluster removes the finalizer before the container if the Cluster is being deleted:
+// Cluster API deletes workers, control planes and infrastructure in turn, and need not wait for
+// the engine in between. The container is removed by this reconcile all the same, and one that
+// is left, because this process was killed, by the deletion of the ContainerCluster, which waits
+// for all containers of its owner ID.
+func (r *Reconciler) releaseToCluster(ctx context.Context, s *scope) error {
+	if !r.isRemovedWithCluster(s) {
+		return nil
+	}
+	before := s.containerMachine.DeepCopy()
+	controllerutil.RemoveFinalizer(s.containerMachine, infrav1.MachineFinalizer)
+	if err := r.Client.Patch(ctx, s.containerMachine, client.MergeFrom(before)); reconcile.IgnoreGone(err) != nil {
+		return fmt.Errorf("remove finalizer: %w", err)
+	}
+	s.released = true
+	return nil
+}
+
+// isRemovedWithCluster reports whether the deletion of the ContainerCluster removes what is left
+// of the container. Neither Nodes nor members of etcd are removed from a Cluster that is being
+// deleted.
+func (r *Reconciler) isRemovedWithCluster(s *scope) bool {
+	return s.container != nil && s.owner().Owns(s.container.Labels) &&
+		s.cluster != nil && !s.cluster.DeletionTimestamp.IsZero() &&
+		s.containerCluster != nil && reconcile.Selected(s.containerCluster, r.WatchFilterValue) &&
+		controllerutil.ContainsFinalizer(s.containerCluster, infrav1.ClusterFinalizer)
 }
 
 func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {

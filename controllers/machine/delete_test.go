@@ -29,6 +29,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
@@ -186,6 +187,57 @@ func deletions() map[string]deletion {
 			},
 			containerRemoved: true,
 		},
+	}
+}
+
+// While its Cluster is deleted, the object of a machine goes before the container. What a
+// manager that fails leaves of that is removed with the ContainerCluster, or the object stays.
+func TestObjectGoesBeforeContainer(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(w *world.World)
+		// remains says that the object stays until its container is removed.
+		remains bool
+	}{
+		"ClusterGoes":  {reason: "The ContainerCluster waits for the container.", change: clusterGoes},
+		"ClusterStays": {reason: "Nothing else would remove it.", change: func(*world.World) {}, remains: true},
+		"ContainerClusterGone": {
+			reason: "Nor without the ContainerCluster.", remains: true,
+			change: func(w *world.World) { clusterGoes(w); world.Purge(w, builders.Cluster, &infrav1.ContainerCluster{}) },
+		},
+		"ContainerClusterReleased": {
+			reason: "Nor if it goes without us.", remains: true,
+			change: func(w *world.World) {
+				clusterGoes(w)
+				world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) { c.Finalizers = nil })
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := world.New(t, builders.New())
+			w.SettleCluster()
+			w.SettleMachine(builders.Machine)
+			tc.change(w)
+			world.Delete(w, builders.Machine, &infrav1.ContainerMachine{})
+			w.Engine.FailNext("RemoveContainer", engine.ErrUnavailable)
+			if _, err := w.ReconcileMachine(builders.Machine); !errors.Is(err, engine.ErrUnavailable) {
+				t.Errorf("%s\nthe reconcile returned %v", tc.reason, err)
+			}
+			if _, there := world.Get(w, builders.Machine, &infrav1.ContainerMachine{}); there != tc.remains {
+				t.Errorf("%s\nthe object is there: %t, want %t", tc.reason, there, tc.remains)
+			}
+			if !tc.remains {
+				world.Delete(w, builders.Cluster, &infrav1.ContainerCluster{})
+				w.SettleCluster()
+			}
+			w.SettleMachine(builders.Machine)
+			if containers := must.Get(w.Engine.ListContainers(t.Context(), map[string]string{identity.LabelMachine: builders.Machine}))(t); len(containers) > 0 {
+				t.Errorf("%s\nleft is %v", tc.reason, containers)
+			}
+		})
 	}
 }
 

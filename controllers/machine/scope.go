@@ -63,6 +63,8 @@ type scope struct {
 	registryFiles map[string]string
 	// conditions as they were before this reconcile.
 	conditions []metav1.Condition
+	// released says that the finalizer was removed, and nothing more is written to the object.
+	released bool
 	// patchHelper has the object, and recorded its spec.bootstrap, as the API server has them.
 	patchHelper *patch.Helper
 	recorded    infrav1.MachineBootstrap
@@ -178,6 +180,9 @@ func (s *scope) preparePatch(object *infrav1.ContainerMachine, c client.Client) 
 // message of the first condition that is not True, so that Ready alone
 // says what is wrong.
 func (s *scope) patch(ctx context.Context) error {
+	if s.released {
+		return nil
+	}
 	ready := metav1.Condition{Type: infrav1.MachineReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
 	for _, conditionType := range ownConditions() {
 		condition := conditions.Get(s.containerMachine, conditionType)
