@@ -71,8 +71,11 @@ func (r results) write(page string) (string, error) {
 	text := marker.ReplaceAllStringFunc(page, func(part string) string {
 		found := marker.FindStringSubmatch(part)
 		content, err := r.tables(found[3]), error(nil)
-		if found[2] != "tables" {
-			content, err = r.figure(strings.Split(found[3], " / "), found[2] == "spread")
+		switch path := strings.Split(found[3], " / "); found[2] {
+		case "median":
+			content, err = r.figure(path, median)
+		case "spread":
+			content, err = r.figure(path, spread)
 		}
 		failed = errors.Join(failed, err)
 		return found[1] + content + found[4]
@@ -81,14 +84,14 @@ func (r results) write(page string) (string, error) {
 }
 
 // figure at a path of run, table and row. What a run lacks is not measured yet.
-func (r results) figure(path []string, withSpread bool) (string, error) {
+func (r results) figure(path []string, format func(rounds []float64, unit string) string) (string, error) {
 	if len(path) != 3 { //nolint:mnd // See marker.
 		return "", fmt.Errorf("%q is not RUN / TABLE / ROW", path)
 	}
 	for _, table := range r[path[0]].Tables {
 		for _, row := range table.Rows {
 			if table.Title == path[1] && row.What == path[2] {
-				return format(row.Rounds, table.Unit, withSpread), nil
+				return format(row.Rounds, table.Unit), nil
 			}
 		}
 	}
@@ -109,7 +112,7 @@ func (r results) tables(name string) string {
 		for _, row := range r[engines[0]].Tables[i].Rows {
 			fmt.Fprintf(&text, "\n| %s |", row.What)
 			for _, engine := range engines {
-				cell, _ := r.figure([]string{engine, table.Title, row.What}, true) // The path has three parts.
+				cell, _ := r.figure([]string{engine, table.Title, row.What}, spread) // The path has three parts.
 				fmt.Fprintf(&text, " %s |", cell)
 			}
 		}
@@ -117,22 +120,26 @@ func (r results) tables(name string) string {
 	return "\n" + text.String() + "\n\n"
 }
 
-// format the median of the rounds.
-func format(rounds []float64, unit string, withSpread bool) string {
+// median of the rounds.
+func median(rounds []float64, unit string) string {
 	sorted := slices.Sorted(slices.Values(rounds))
-	last := len(sorted) - 1
-	text := strings.TrimSpace(number((sorted[last/2]+sorted[len(sorted)/2])/2) + " " + unit) //nolint:mnd // The mean of the two in the middle.
-	if withSpread && last > 0 {
-		text += fmt.Sprintf(" (%s to %s)", number(sorted[0]), number(sorted[last]))
+	middle := (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2 //nolint:mnd // The mean of the two in the middle.
+	return strings.TrimSpace(number(middle) + " " + unit)
+}
+
+// spread of the rounds: the median, with the lowest and the highest.
+func spread(rounds []float64, unit string) string {
+	if len(rounds) == 1 {
+		return median(rounds, unit)
 	}
-	return text
+	return fmt.Sprintf("%s (%s to %s)", median(rounds, unit), number(slices.Min(rounds)), number(slices.Max(rounds)))
 }
 
 func number(figure float64) string {
 	switch {
 	case figure < 2: //nolint:mnd // Ratios.
 		return fmt.Sprintf("%.2f", figure)
-	case figure < 100: //nolint:mnd
+	case figure < 100: //nolint:mnd // Three digits.
 		return fmt.Sprintf("%.1f", figure)
 	default:
 		return fmt.Sprintf("%.0f", figure)

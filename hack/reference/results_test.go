@@ -28,7 +28,7 @@ import (
 func TestPagesHaveTheFiguresOfResults(t *testing.T) {
 	t.Parallel()
 	const root = "../.."
-	all, err := readResults(filepath.Join(root, "lab/bench/results"))
+	all, err := readResults(filepath.Join(root, "lab", "bench", "results"))
 	if err != nil {
 		t.Fatal(err)
 	}
