@@ -89,18 +89,20 @@ download() {
   go list -deps -test ./... >/dev/null
 }
 
-# build_dockerd prints the directory of dockerd and what it runs besides containerd.
+# build_dockerd prints the directory of dockerd and what it runs besides containerd. The
+# module's version is not that of the engine.
 build_dockerd() {
-  local version directory
-  version="$(go -C "${dockerd}" list -m -f '{{.Version}}' github.com/docker/docker)"
-  version="${version%+incompatible}"
-  directory="${cache}/debian13/dockerd-${version}"
+  local module version directory
+  go -C "${dockerd}" mod download github.com/moby/moby/v2 >&2
+  module="$(go -C "${dockerd}" list -m -f '{{.Dir}}' github.com/moby/moby/v2)"
+  version="$(sed -n 's/^ *last: "\(.*\)"$/\1/p' "${module}/releases/versions.yaml")"
+  directory="${cache}/debian13/dockerd-$(sha256sum <"${dockerd}/go.sum" | cut -c1-12)"
   if [[ ! -d "${directory}" ]]; then
     say "Building dockerd ${version}; it is kept." >&2
     rm -rf "${directory}.new"
     mkdir -p "${directory}.new"
     CGO_ENABLED=0 go -C "${dockerd}" build -trimpath -o "${directory}.new" \
-      -ldflags="-s -w -X github.com/docker/docker/dockerversion.Version=${version#v}" tool >&2 ||
+      -ldflags="-s -w -X github.com/moby/moby/v2/dockerversion.Version=${version}" tool >&2 ||
       die "dockerd cannot be built." "Read the messages above; is the Go module proxy reachable?"
     mv "${directory}.new" "${directory}"
   fi
