@@ -56,10 +56,10 @@ install_engine() {
 # container.
 configure() {
   local desired
-  is_restricted || return 0
+  is_restricted || [[ "${DOCKERD:-}" == built ]] || return 0
   desired="$(restricted_config)"
   [[ "${desired}" != "$(cat "${config}" 2>/dev/null)" ]] || return 0
-  say "This host lacks CAP_SYS_RESOURCE (limit of open files: $(ulimit -Hn)): runc would refuse privileged containers."
+  ! is_restricted || say "This host lacks CAP_SYS_RESOURCE (limit of open files: $(ulimit -Hn)): runc would refuse privileged containers."
   if [[ -e "${config}" ]]; then
     say "${config} exists and is left as it is. If privileged containers fail, set in it: $(tr -d '\n ' <<<"${desired}")"
     return
@@ -71,9 +71,12 @@ configure() {
   mv "${config}.new" "${config}"
 }
 
+# A dockerd that was built here asks for time namespaces, which the runc of Debian 13 lacks.
 restricted_config() {
+  local features=""
+  [[ "${DOCKERD:-}" != built ]] || features=$'\n  "features": {"time-namespaces": false},'
   cat <<JSON
-{
+{${features}
   "default-runtime": "restricted",
   "runtimes": {
     "restricted": {"path": "${wrapper}"}

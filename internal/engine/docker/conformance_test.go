@@ -142,7 +142,7 @@ func (d *daemon) writeConfig(t *testing.T) {
 		must.Succeed(t, json.Unmarshal(content, &config))
 	}
 	kept := map[string]any{}
-	for _, key := range []string{"runtimes", "default-runtime"} {
+	for _, key := range []string{"runtimes", "default-runtime", "features"} {
 		if value, ok := config[key]; ok {
 			kept[key] = value
 		}
