@@ -166,13 +166,15 @@ func (b *bench) floor(ctx context.Context, row, machines string) error {
 		return err
 	}
 	for line := range strings.Lines(output) {
-		if before, _, found := strings.Cut(line, " s  total: "); found {
-			total, err := strconv.ParseFloat(strings.TrimSpace(before), 64)
-			b.add(seconds, row, total)
-			err = errors.Join(err, b.used(ctx, row, "capcon-floor-"))
-			_, cleanErr := execute(b.command(ctx, "lab/bench/floor.sh", "--clean"))
-			return errors.Join(err, cleanErr)
+		before, _, found := strings.Cut(line, " s  total: ")
+		if !found {
+			continue
 		}
+		total, err := strconv.ParseFloat(strings.TrimSpace(before), 64)
+		b.add(seconds, row, total)
+		err = errors.Join(err, b.used(ctx, row, "capcon-floor-"))
+		_, cleanErr := execute(b.command(ctx, "lab/bench/floor.sh", "--clean"))
+		return errors.Join(err, cleanErr)
 	}
 	return fmt.Errorf("%s prints no total: %s", row, output)
 }

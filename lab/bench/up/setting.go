@@ -95,7 +95,8 @@ func cgroupSeconds(root, groups, container string) (float64, error) {
 	for line := range strings.Lines(groups) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) //nolint:mnd // ID:CONTROLLERS:PATH
 		before, after, found := strings.Cut(parts[2], container)
-		file, key, unit := "", "", 1e9
+		var file, key string
+		unit := 1e9
 		switch {
 		case !found:
 			continue
