@@ -60,7 +60,6 @@ func TestClusterClassPatches(t *testing.T) {
 		// want is what is added, by template and path in its spec.template.spec.
 		want map[string]values
 	}{
-		"nothing":       {"The templates are used as they are.", values{}, nil},
 		"load balancer": {"It is the cluster's.", values{"loadBalancer": `{"type":"None"}`}, map[string]values{clusterKind: {"loadBalancer": `{"type":"None"}`}}},
 		"balancer's image": {
 			"It is the one that was named.", values{"loadBalancer": `{"type":"HAProxy","image":"r.example/haproxy:3.2"}`},
@@ -159,28 +158,31 @@ func TestClusterClassPatches(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			class, parts := clusterClass(t)
-			got := patched(t, class, parts, tc.given)
-			for name, changes := range tc.want {
-				for path, value := range changes {
-					var wanted any
-					must.Succeed(t, json.Unmarshal([]byte(value), &wanted))
-					fields := append([]string{"spec", "template", "spec"}, strings.Split(path, ".")...)
-					if last := len(fields) - 1; fields[last] == "-" { // the end of a list
-						fields = fields[:last]
-						list, _, err := unstructured.NestedSlice(parts[name].Object, fields...)
-						must.Succeed(t, err)
-						wanted = slices.Concat(list, []any{wanted})
-					}
-					must.Succeed(t, unstructured.SetNestedField(parts[name].Object, wanted, fields...))
-				}
-			}
-			for name, part := range parts {
-				if diff := cmp.Diff(part.Object, got[name]); diff != "" {
-					t.Errorf("%s %s (-want +got):\n%s", tc.reason, name, diff)
-				}
-			}
+			checkPatches(t, tc.reason, tc.given, tc.want)
 		})
+	}
+}
+
+// checkPatches compares what the class makes of values with what it makes of none.
+func checkPatches(t *testing.T, reason string, given values, want map[string]values) {
+	t.Helper()
+	class, parts := clusterClass(t)
+	wanted := patched(t, class, parts, values{})
+	for name, changes := range want {
+		for path, value := range changes {
+			change := decoded(t, value)
+			fields := append([]string{"spec", "template", "spec"}, strings.Split(path, ".")...)
+			if last := len(fields) - 1; fields[last] == "-" { // the end of a list
+				fields = fields[:last]
+				list, _, err := unstructured.NestedSlice(wanted[name], fields...)
+				must.Succeed(t, err)
+				change = slices.Concat(list, []any{change})
+			}
+			must.Succeed(t, unstructured.SetNestedField(wanted[name], change, fields...))
+		}
+	}
+	if diff := cmp.Diff(wanted, patched(t, class, parts, given)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", reason, diff)
 	}
 }
 
@@ -293,6 +295,7 @@ func holders() map[string]runtimehooksv1.GeneratePatchesRequestItem {
 		"ContainerMachineTemplate container-control-plane":    item("KubeadmControlPlane", "spec.machineTemplate.spec.infrastructureRef", controlPlane),
 		"ContainerMachineTemplate container-worker":           item("MachineDeployment", "spec.template.spec.infrastructureRef", deployment),
 		"KubeadmConfigTemplate container-worker":              item("MachineDeployment", "spec.template.spec.bootstrap.configRef", deployment),
+		"KubeadmConfigTemplate container-pool":                item("MachinePool", "spec.template.spec.bootstrap.configRef", pool),
 		"ContainerMachinePoolTemplate container-worker":       item("MachinePool", "spec.template.spec.infrastructureRef", pool),
 	}
 }

@@ -46,6 +46,15 @@ const (
 	// Ignition, which completes the flags.
 	kubeletDropIns    = unitDirectory + "/kubelet.service.d"
 	kubeletDropInName = kubeletDropIns + "/95-cluster-api-bootstrap.conf"
+
+	// containerdDirectory has what containerd merges into its configuration: by its own default since 2.2, in our node
+	// images, and with containerdDropIn in those whose configuration has no imports.
+	containerdDirectory  = "/etc/containerd/conf.d"
+	containerdDropInName = unitDirectory + "/containerd.service.d/40-cluster-api-bootstrap.conf"
+	containerdDropIn     = `# containerd merges the files of the bootstrap data into its configuration.
+[Service]
+ExecStartPre=/bin/sh -c "grep -q ^imports /etc/containerd/config.toml || sed -i '1i imports = [\"/etc/containerd/conf.d/*.toml\"]' /etc/containerd/config.toml"
+`
 )
 
 // Paths are those in the node that the bootstrap is made of. What hides one of them, such as a mount, breaks the
@@ -143,6 +152,7 @@ func Archive(in Input) ([]byte, error) {
 		a.dropIn(name, []byte(in.SystemFiles[name]))
 	}
 	a.dropIn(kubeletDropInName, kubeletDropIn)
+	a.containerd(in.Config.Files)
 	a.public(path.Join(unitDirectory, userdata.BootstrapUnit), unit)
 	a.link(unitLink, "../"+userdata.BootstrapUnit)
 	return a.finish()
@@ -190,6 +200,19 @@ func (a *archiver) public(name string, content []byte) {
 func (a *archiver) dropIn(name string, content []byte) {
 	a.add(tar.Header{Typeflag: tar.TypeDir, Name: path.Dir(name) + "/", Mode: 0o755}, nil)
 	a.public(name, content)
+}
+
+// containerd adds the files that containerd merges when it starts, which is before the bootstrap. Their steps also run: they
+// set owner and mode.
+func (a *archiver) containerd(files []userdata.File) {
+	for _, file := range files {
+		if path.Dir(file.Path) != containerdDirectory || path.Ext(file.Path) != ".toml" || file.Append || file.Overwrite == userdata.SwitchOff {
+			continue
+		}
+		a.dropIn(containerdDropInName, []byte(containerdDropIn))
+		a.add(tar.Header{Typeflag: tar.TypeDir, Name: containerdDirectory[1:] + "/", Mode: 0o755}, nil)
+		a.file(file.Path[1:], file.Content)
+	}
 }
 
 func (a *archiver) link(name, target string) {
