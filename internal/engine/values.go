@@ -236,9 +236,24 @@ type Command struct {
 	// Stdout gets what the process prints there, as it comes and without a limit of its
 	// size; nil = it is in the Output. An error of it ends the call.
 	Stdout io.Writer
+	// Stderr is the same for the other stream.
+	Stderr io.Writer
+	// Terminal of the process, which prints to Stdout alone; nil = it has none.
+	Terminal *Terminal
 	// User runs it; empty = the container's.
 	User string
 }
+
+// Terminal of a process.
+type Terminal struct {
+	// Size that it begins with; zero = the engine's default.
+	Size TerminalSize
+	// Sizes that it gets until the process has ended; nil = none.
+	Sizes <-chan TerminalSize
+}
+
+// TerminalSize is in characters.
+type TerminalSize struct{ Columns, Rows uint16 }
 
 // Output is what a Command printed.
 type Output struct {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -39,16 +40,49 @@ func (e *InputError) Error() string { return "read input: " + e.Err.Error() }
 // Unwrap returns the input's own error.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// Streams returns what reads both outputs of a command from one stream, by Demultiplex.
-// stderr changes where the second one goes.
-func Streams(stdout io.Writer, stderr func(io.Writer) io.Writer) func(io.Reader) (engine.Output, error) {
+// Streams returns what reads both outputs of a command from one stream, by Demultiplex, or the one of
+// its terminal. stderr changes where the second one goes.
+func Streams(command engine.Command, stderr func(io.Writer) io.Writer) func(io.Reader) (engine.Output, error) {
 	return func(stream io.Reader) (engine.Output, error) {
 		var out, errs engine.Buffer
-		if stdout == nil {
-			stdout = &out
+		toStdout, toStderr := command.Stdout, command.Stderr
+		if toStdout == nil {
+			toStdout = &out
 		}
-		err := engine.Demultiplex(stream, stdout, stderr(&errs))
+		if toStderr == nil {
+			toStderr = &errs
+		}
+		var err error
+		if command.Terminal != nil {
+			_, err = io.Copy(toStdout, stream)
+		} else {
+			err = engine.Demultiplex(stream, toStdout, stderr(toStderr))
+		}
 		return engine.Output{Stdout: out.Bytes(), Stderr: errs.Bytes()}, err
+	}
+}
+
+// Resize gives a terminal its sizes, by a request of the engine, until the returned function is called. A
+// process that has ended meanwhile has none.
+func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.Context, engine.TerminalSize) error) (stop func()) {
+	if terminal == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case size := <-terminal.Sizes:
+				_ = resize(ctx, size)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
 	}
 }
 

@@ -44,18 +44,26 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, err
 	}
+	attach := client.ExecAttachOptions{}
+	if command.Terminal != nil {
+		attach = client.ExecAttachOptions{TTY: true, ConsoleSize: consoleSize(command.Terminal.Size)}
+	}
 	created, err := e.client.ExecCreate(ctx, id, client.ExecCreateOptions{
-		Cmd: command.Args, User: command.User,
+		Cmd: command.Args, User: command.User, TTY: attach.TTY, ConsoleSize: attach.ConsoleSize,
 		AttachStdin: command.Stdin != nil, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
 		return engine.Output{}, fail(typed(err))
 	}
-	attached, err := e.client.ExecAttach(ctx, created.ID, client.ExecAttachOptions{})
+	attached, err := e.client.ExecAttach(ctx, created.ID, attach)
 	if err != nil {
 		return engine.Output{}, fail(e.explainAttach(ctx, name, err))
 	}
-	output, err := adapter.Communicate(ctx, hijacked{&attached.HijackedResponse}, command.Stdin, adapter.Streams(command.Stdout, unchanged))
+	defer adapter.Resize(ctx, command.Terminal, func(ctx context.Context, size engine.TerminalSize) error {
+		_, err := e.client.ExecResize(ctx, created.ID, client.ExecResizeOptions(consoleSize(size)))
+		return err
+	})()
+	output, err := adapter.Communicate(ctx, hijacked{&attached.HijackedResponse}, command.Stdin, adapter.Streams(command, unchanged))
 	if err != nil {
 		return output, fail(typed(err))
 	}
@@ -67,6 +75,10 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 		return output, fail(&engine.ExitError{Code: code})
 	}
 	return output, nil
+}
+
+func consoleSize(size engine.TerminalSize) client.ConsoleSize {
+	return client.ConsoleSize{Height: uint(size.Rows), Width: uint(size.Columns)}
 }
 
 // explainAttach gives its kind to an error whose status the client does not

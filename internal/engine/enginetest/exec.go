@@ -18,10 +18,12 @@ package enginetest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,6 +86,34 @@ func execChecks() checks {
 		},
 		// Stdout gets what the process prints there, as it comes; Stdin is closed when the process has ended.
 		"both ways": answersWhileItAsks,
+		// Each stream goes to its writer, as it comes, and is not in the Output.
+		"writers of both streams": func(t *testing.T, c *fixture) {
+			c.run(t, c.spec("a"))
+			var stdout, stderr bytes.Buffer
+			command := tool("print", "out", "err")
+			command.Stdout, command.Stderr = &stdout, &stderr
+			output, err := c.Exec(t.Context(), c.named("a"), command)
+			succeed(t, "Exec", err)
+			if got := []string{stdout.String(), stderr.String(), string(output.Stdout) + string(output.Stderr)}; !slices.Equal(got, []string{"out", "err", ""}) {
+				t.Errorf("stdout, stderr and Output are %q", got)
+			}
+		},
+		// The process has a terminal of the size, which changes.
+		"terminal": func(t *testing.T, c *fixture) {
+			c.run(t, c.spec("a"))
+			sizes := make(chan engine.TerminalSize, 1)
+			for _, columns := range []uint16{91, 101} {
+				var stdout bytes.Buffer
+				command := tool("terminal", fmt.Sprint(columns))
+				command.Stdout = &stdout
+				command.Terminal = &engine.Terminal{Size: engine.TerminalSize{Columns: 91, Rows: 37}, Sizes: sizes}
+				succeed(t, "Exec with a terminal", failure(c.Exec(t.Context(), c.named("a"), command)))
+				if want := fmt.Sprintf("%dx37", columns); stdout.String() != want {
+					t.Errorf("the terminal is %q, want %q", stdout.String(), want)
+				}
+				sizes <- engine.TerminalSize{Columns: 101, Rows: 37}
+			}
+		},
 		// Output is the command's own also where the container has a terminal.
 		"with a terminal": func(t *testing.T, c *fixture) {
 			spec := c.spec("a")

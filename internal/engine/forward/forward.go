@@ -143,7 +143,7 @@ func (e Engine) Download(ctx context.Context, name, path string) (io.ReadCloser,
 func (e Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
 	exec := func(ctx context.Context, to engine.Engine) (engine.Output, error) { return to.Exec(ctx, name, command) }
 	call := changing("container", name, "Exec", "program", program(command))
-	if command.Stdin != nil && command.Stdout != nil {
+	if command.Stdout != nil && (command.Stdin != nil || command.Stderr != nil) {
 		call = call.long() // a conversation, which may be silent
 	}
 	return get(ctx, e, call, exec)

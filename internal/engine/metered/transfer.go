@@ -43,6 +43,9 @@ func (t transfers) Exec(ctx context.Context, name string, command engine.Command
 	if command.Stdout != nil {
 		command.Stdout = output{command.Stdout, t.limited}
 	}
+	if command.Stderr != nil {
+		command.Stderr = output{command.Stderr, t.limited}
+	}
 	return t.Engine.Exec(ctx, name, command)
 }
 

@@ -53,11 +53,14 @@ type execBody struct {
 	AttachStdin  bool     `json:"AttachStdin"`
 	AttachStdout bool     `json:"AttachStdout"`
 	AttachStderr bool     `json:"AttachStderr"`
+	Terminal     bool     `json:"Tty"`
 }
 
 type execStartBody struct {
-	Detach   bool `json:"Detach"`
-	Terminal bool `json:"Tty"`
+	Detach   bool   `json:"Detach"`
+	Terminal bool   `json:"Tty"`
+	Rows     uint16 `json:"h,omitempty"`
+	Columns  uint16 `json:"w,omitempty"`
 }
 
 type execAnswer struct {
@@ -77,18 +80,25 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	}
 	create := post(containerPath(id) + "/exec").sending(execBody{
 		Command: command.Args, User: command.User,
-		AttachStdin: command.Stdin != nil, AttachStdout: true, AttachStderr: true,
+		AttachStdin: command.Stdin != nil, AttachStdout: true, AttachStderr: true, Terminal: command.Terminal != nil,
 	})
 	var created createdAnswer
 	if err := e.call(ctx, create, &created); err != nil {
 		return engine.Output{}, fail(err)
 	}
 	path := "/exec/" + url.PathEscape(created.ID)
-	stream, err := e.attach(ctx, path)
+	var start execStartBody
+	if command.Terminal != nil {
+		start = execStartBody{Terminal: true, Rows: command.Terminal.Size.Rows, Columns: command.Terminal.Size.Columns}
+	}
+	stream, err := e.attach(ctx, path, start)
 	if err != nil {
 		return engine.Output{}, fail(err)
 	}
-	output, broken := adapter.Communicate(ctx, stream, command.Stdin, adapter.Streams(command.Stdout, dropAttachErrors))
+	defer adapter.Resize(ctx, command.Terminal, func(ctx context.Context, size engine.TerminalSize) error {
+		return e.call(ctx, post(path+"/resize").with("h", fmt.Sprint(size.Rows)).with("w", fmt.Sprint(size.Columns)), nil)
+	})()
+	output, broken := adapter.Communicate(ctx, stream, command.Stdin, adapter.Streams(command, dropAttachErrors))
 	broken = typed(broken)
 	var input *adapter.InputError
 	if broken != nil && (ctx.Err() != nil || command.Stdin == nil || errors.Is(broken, engine.ErrTooLarge) || errors.As(broken, &input)) {
@@ -105,8 +115,8 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 }
 
 // attach starts the command and takes the connection over.
-func (e *Engine) attach(ctx context.Context, path string) (adapter.Duplex, error) {
-	start := post(path + "/start").sending(execStartBody{})
+func (e *Engine) attach(ctx context.Context, path string, body execStartBody) (adapter.Duplex, error) {
+	start := post(path + "/start").sending(body)
 	start.header = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"tcp"}}
 	response, err := e.send(ctx, start)
 	if err != nil {

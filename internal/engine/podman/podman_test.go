@@ -323,7 +323,7 @@ func TestDemultiplex(t *testing.T) {
 	frame := func(stream byte, text string) string {
 		return string([]byte{stream, 0, 0, 0, 0, 0, 0, byte(len(text))}) + text
 	}
-	got, err := adapter.Streams(nil, dropAttachErrors)(strings.NewReader(frame(1, "out") + frame(2, "err") + frame(1, "") + frame(1, "put") +
+	got, err := adapter.Streams(engine.Command{}, dropAttachErrors)(strings.NewReader(frame(1, "out") + frame(2, "err") + frame(1, "") + frame(1, "put") +
 		frame(2, "Error: write unixpacket @->/proc/self/fd/14/attach: write: broken pipe\n")))
 	if err != nil || string(got.Stdout) != "output" || string(got.Stderr) != "err" {
 		t.Errorf("stdout %q, stderr %q, %v, want them apart, without Podman's own words", got.Stdout, got.Stderr, err)

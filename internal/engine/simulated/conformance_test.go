@@ -99,6 +99,12 @@ func (p *tool) run(container string, command engine.Command) (engine.Output, err
 			return engine.Output{}, &engine.ExitError{Code: code}
 		}
 		return printed("", err)
+	case "terminal":
+		size := command.Terminal.Size
+		if strconv.Itoa(int(size.Columns)) != args[0] {
+			size = <-command.Terminal.Sizes
+		}
+		return printed(fmt.Sprintf("%dx%d", size.Columns, size.Rows), nil)
 	case "cat":
 		if command.Stdin == nil {
 			return engine.Output{}, nil

@@ -18,6 +18,8 @@ package simulated
 
 import (
 	"context"
+	"errors"
+	"io"
 	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -53,18 +55,27 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if handler == nil {
 		return engine.Output{}, e.end(call)
 	}
-	output, err := handler(name, command)
-	if err != nil {
-		return output, err
+	output, ended := handler(name, command)
+	if exit := new(engine.ExitError); ended != nil && !errors.As(ended, &exit) {
+		return output, ended
 	}
-	if command.Stdout != nil && len(output.Stdout) > 0 {
-		if _, err := command.Stdout.Write(output.Stdout); err != nil {
+	for _, stream := range []struct {
+		to   io.Writer
+		text *[]byte
+	}{{command.Stdout, &output.Stdout}, {command.Stderr, &output.Stderr}} {
+		if stream.to == nil || len(*stream.text) == 0 {
+			continue
+		}
+		if _, err := stream.to.Write(*stream.text); err != nil {
 			return engine.Output{}, err
 		}
-		output.Stdout = nil
+		*stream.text = nil
 	}
 	if max(len(output.Stdout), len(output.Stderr)) > engine.MaxReadBytes {
 		return output, engine.ErrTooLarge
+	}
+	if ended != nil {
+		return output, ended
 	}
 	return output, e.end(call)
 }

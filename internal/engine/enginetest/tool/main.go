@@ -32,6 +32,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 )
 
 func main() {
@@ -45,7 +47,7 @@ func main() {
 
 func run(command string, args []string) error {
 	commands := map[string]func([]string) error{
-		"exit": counting(exit), "cat": cat, "big": counting(big), "print": printText,
+		"exit": counting(exit), "terminal": counting(terminal), "cat": cat, "big": counting(big), "print": printText,
 		"read": read, "write": write, "stat": stat, "kill": kill,
 		"hostname": hostname, "limit": limit, "cpulimit": cpuLimit, "execfrom": execFrom, "pid1": pid1,
 		"eat": counting(eat), "spawn": counting(spawn),
@@ -114,6 +116,20 @@ func counting(command func(number int) error) func([]string) error {
 func exit(code int) error {
 	os.Exit(code)
 	return nil
+}
+
+// terminal prints the size of its terminal when that has so many columns, or after a while.
+func terminal(columns int) error {
+	const attempts, pause = 100, 50 * time.Millisecond
+	for range attempts - 1 {
+		if width, _, err := term.GetSize(int(os.Stdout.Fd())); err != nil || width == columns {
+			break
+		}
+		time.Sleep(pause)
+	}
+	width, height, err := term.GetSize(int(os.Stdout.Fd()))
+	fmt.Printf("%dx%d", width, height)
+	return err
 }
 
 func cat([]string) error {
