@@ -70,6 +70,11 @@ func main() {
 		Interactive: func() bool {
 			return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) //nolint:gosec // file descriptors are small
 		},
+		RawTerminal: func() (func(), error) {
+			stdin := int(os.Stdin.Fd()) //nolint:gosec // a file descriptor is small
+			before, err := term.MakeRaw(stdin)
+			return func() { _ = term.Restore(stdin, before) }, err
+		},
 		Clock: session.Clock{Now: time.Now, After: time.After},
 	})
 	stop()

@@ -18,6 +18,7 @@ package nodeimages
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -25,10 +26,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -45,35 +50,99 @@ type Archived struct {
 	Tags []string
 }
 
-// ErrNotAnArchive says that a file is no docker-archive.
-var ErrNotAnArchive = errors.New("not a docker-archive; create it with \"docker save\" (gzip is supported)")
+// ErrNotAnArchive says that a file is no archive of images.
+var ErrNotAnArchive = errors.New("not a docker-archive or OCI archive; create it with \"docker save\" (gzip is supported)")
 
-// Archive is a file with images.
+// Archive has images. The caller closes it.
 type Archive struct {
-	// Path of the file.
+	// Path of the file, or a name for it.
 	Path string
 	// Images in it.
 	Images []Archived
 	// Names are all that an engine may give to the images: some of them read other lists
 	// than manifest.json.
 	Names []string
+
+	// content is a file that can be read again; temporary, it is removed.
+	content   *os.File
+	temporary bool
+	// layout has the images of an OCI archive, by their names; nil for a docker-archive.
+	layout map[string]v1.Image
 }
 
-// ReadArchive reads what is in a docker-archive, which may be compressed with gzip. Any
-// other file is ErrNotAnArchive.
-func ReadArchive(file string) (_ Archive, err error) {
-	fail := func(err error) error { return fmt.Errorf("read image archive %s: %w", file, err) }
-	content, err := open(file)
+// ReadArchive reads what is in a docker-archive or OCI archive, which may be compressed with gzip. Of an
+// image for several platforms, the one for the architecture counts. Any other file is ErrNotAnArchive.
+func ReadArchive(file, architecture string) (Archive, error) {
+	content, err := os.Open(file)
 	if err != nil {
-		return Archive{}, fail(err)
+		return Archive{}, fmt.Errorf("read image archive %s: %w", file, err)
 	}
-	defer func() { err = errors.Join(err, content.Close()) }()
-	archive, err := readArchive(content)
+	return read(file, content, architecture)
+}
+
+// ReadStream is ReadArchive of a stream, which messages call by a name.
+func ReadStream(name string, stream io.Reader, architecture string) (Archive, error) {
+	return read(name, io.NopCloser(stream), architecture)
+}
+
+func read(name string, source io.ReadCloser, architecture string) (_ Archive, err error) {
+	fail := func(err error) (Archive, error) { return Archive{}, fmt.Errorf("read image archive %s: %w", name, err) }
+	content, err := rewindable(source)
+	if content != source {
+		err = errors.Join(err, source.Close())
+	}
 	if err != nil {
-		return Archive{}, fail(err)
+		return fail(err)
 	}
-	archive.Path = file
+	archive := Archive{content: content, temporary: content != source}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, archive.Close())
+		}
+	}()
+	lists, err := readArchive(content)
+	if errors.Is(err, errNoManifest) {
+		err = archive.readLayout(architecture)
+	} else {
+		archive.Images, archive.Names = lists.Images, lists.Names
+	}
+	if err != nil {
+		return fail(err)
+	}
+	archive.Path = name
 	return archive, nil
+}
+
+func (a *Archive) readLayout(architecture string) (err error) {
+	if a.layout, err = readLayout(a.content, architecture); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.layout)) {
+		id, err := a.layout[name].ConfigName()
+		if err != nil {
+			return err
+		}
+		a.Images = append(a.Images, Archived{ID: id.String(), Tags: []string{name}})
+		a.Names = append(a.Names, name)
+	}
+	return nil
+}
+
+// Close releases the file.
+func (a Archive) Close() error {
+	err := a.content.Close()
+	if !a.temporary {
+		return err
+	}
+	return errors.Join(err, removeTemporary(a.content))
+}
+
+// removeTemporary removes a file that may be gone already.
+func removeTemporary(file *os.File) error {
+	if err := os.Remove(file.Name()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Load the images into the engine, unless it has them all; loaded is false then.
@@ -82,14 +151,13 @@ func (a Archive) Load(ctx context.Context, e engine.Images) (loaded bool, err er
 	if err != nil || there {
 		return false, err
 	}
-	fail := func(err error) (bool, error) { return false, fmt.Errorf("load image archive %s: %w", a.Path, err) }
-	content, err := open(a.Path)
-	if err != nil {
-		return fail(err)
+	if a.layout != nil {
+		err = loadConverted(ctx, e, a.layout)
+	} else if _, err = a.content.Seek(0, io.SeekStart); err == nil {
+		err = e.LoadImage(ctx, a.content)
 	}
-	defer func() { err = errors.Join(err, content.Close()) }()
-	if err := e.LoadImage(ctx, content); err != nil {
-		return fail(err)
+	if err != nil {
+		return false, fmt.Errorf("load image archive %s: %w", a.Path, err)
 	}
 	return true, nil
 }
@@ -99,22 +167,12 @@ var compressions = map[string]string{"BZh": "bunzip2", "\xfd7zXZ\x00": "unxz", "
 
 const gzipMagic = "\x1f\x8b"
 
-// open an archive and decompress it: not all engines do.
-func open(path string) (_ io.ReadCloser, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}()
-	begin := make([]byte, 6) //nolint:mnd // The longest of them.
-	if _, err := io.ReadFull(file, begin); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
+// rewindable returns the source itself if it is a file that can be read again, and otherwise a temporary file
+// with its content. What is compressed is decompressed: not all engines do.
+func rewindable(source io.Reader) (_ *os.File, err error) {
+	buffered := bufio.NewReader(source)
+	begin, err := buffered.Peek(6) //nolint:mnd // The longest of them.
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	for magic, program := range compressions {
@@ -122,18 +180,31 @@ func open(path string) (_ io.ReadCloser, err error) {
 			return nil, fmt.Errorf("its compression is not supported; run \"%s\" first, or use gzip: %w", program, ErrNotAnArchive)
 		}
 	}
-	if !bytes.HasPrefix(begin, []byte(gzipMagic)) {
-		return file, nil // which can be skipped by seeking
+	plain := io.Reader(buffered)
+	if bytes.HasPrefix(begin, []byte(gzipMagic)) {
+		if plain, err = gzip.NewReader(buffered); err != nil {
+			return nil, fmt.Errorf("decompress: %w", err)
+		}
+	} else if file, ok := source.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			_, err = file.Seek(0, io.SeekStart)
+			return file, err
+		}
 	}
-	plain, err := gzip.NewReader(file)
+	file, err := os.CreateTemp("", "capcon-archive-*.tar")
 	if err != nil {
-		return nil, fmt.Errorf("decompress: %w", err)
+		return nil, fmt.Errorf("create temporary file: %w", err)
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{plain, file}, nil
+	_ = os.Remove(file.Name()) // Gone with this process, even if it is killed. Windows refuses; then Close removes it.
+	if _, err := io.Copy(file, plain); err != nil {
+		return nil, errors.Join(fmt.Errorf("copy to a temporary file, in the directory of TMPDIR: %w", err), file.Close(), removeTemporary(file))
+	}
+	_, err = file.Seek(0, io.SeekStart)
+	return file, err
 }
+
+// errNoManifest says that a file has no list of images of a docker-archive.
+var errNoManifest = fmt.Errorf("it has no manifest.json: %w", ErrNotAnArchive)
 
 // readArchive reads all lists of images. Layers are skipped, by seeking where that is possible.
 func readArchive(file io.Reader) (Archive, error) {
@@ -146,7 +217,7 @@ func readArchive(file io.Reader) (Archive, error) {
 		if err != nil {
 			return Archive{}, err
 		}
-		name := strings.TrimPrefix(path.Clean("/"+header.Name), "/")
+		name := cleanName(header.Name)
 		read, isList := lists[name]
 		if !isList {
 			continue
@@ -160,7 +231,7 @@ func readArchive(file io.Reader) (Archive, error) {
 		}
 	}
 	if len(content.Images) == 0 {
-		return Archive{}, ErrNotAnArchive
+		return Archive{}, errNoManifest
 	}
 	slices.Sort(content.Names)
 	content.Names = slices.Compact(content.Names)
@@ -190,6 +261,9 @@ func (a *Archive) readManifest(file io.Reader) error {
 	return nil
 }
 
+// nameAnnotations of an image in an index, the one in full first.
+var nameAnnotations = []string{"io.containerd.image.name", "org.opencontainers.image.ref.name"}
+
 func (a *Archive) readIndex(file io.Reader) error {
 	var index struct {
 		Manifests []struct {
@@ -200,7 +274,7 @@ func (a *Archive) readIndex(file io.Reader) error {
 		return err
 	}
 	for _, manifest := range index.Manifests {
-		for _, key := range []string{"io.containerd.image.name", "org.opencontainers.image.ref.name"} {
+		for _, key := range nameAnnotations {
 			if name := manifest.Annotations[key]; name != "" {
 				a.Names = append(a.Names, name)
 			}

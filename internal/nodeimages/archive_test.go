@@ -55,7 +55,7 @@ func TestLoad(t *testing.T) {
 			if tc.present != "" {
 				e.AddImage(engine.Image{ID: tc.present, Tags: []string{"a:1"}}, nil)
 			}
-			file := must.Get(ReadArchive(archive(t, tc.config)))(t)
+			file := must.Get(ReadArchive(archive(t, tc.config), "amd64"))(t)
 			loaded := must.Get(file.Load(t.Context(), e))(t)
 			if loaded != tc.wantLoaded {
 				t.Errorf("%s Loaded: %v", tc.reason, loaded)
@@ -80,7 +80,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 			t.Parallel()
 			file := filepath.Join(t.TempDir(), "file.tar")
 			must.Succeed(t, os.WriteFile(file, []byte(tc.content), 0o600))
-			if _, err := ReadArchive(file); !errors.Is(err, ErrNotAnArchive) || !strings.Contains(err.Error(), tc.want) {
+			if _, err := ReadArchive(file, "amd64"); !errors.Is(err, ErrNotAnArchive) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s\nGot %v, want ErrNotAnArchive with %q", tc.reason, err, tc.want)
 			}
 		})
@@ -98,7 +98,7 @@ func TestArchiveNames(t *testing.T) {
 		content("index.json", `{"manifests":[{"annotations":{"io.containerd.image.name":"third:1","org.opencontainers.image.ref.name":"fourth:1"}}]}`),
 		content("repositories", `{"fifth":{"1":"id"}}`),
 	)), 0o600))
-	got := must.Get(ReadArchive(file))(t).Names
+	got := must.Get(ReadArchive(file, "amd64"))(t).Names
 	if diff := cmp.Diff([]string{"fifth:1", "first:1", "fourth:1", "second:1", "third:1"}, got); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}

@@ -29,7 +29,7 @@ import (
 
 // Streams are where a command reads and writes.
 type Streams struct {
-	// In is where answers are read from; it is used only if Interactive.
+	// In is where answers, archives and the input of commands in nodes are read from.
 	In       io.Reader
 	Out, Err io.Writer
 }
@@ -56,6 +56,8 @@ type Deps struct {
 	Size func(stream io.Writer) (columns, rows int)
 	// Interactive reports whether In and Out are a terminal, so that the user can answer.
 	Interactive func() bool
+	// RawTerminal passes all keys of In on, until restore is called.
+	RawTerminal func() (restore func(), err error)
 	// Clock of the host.
 	Clock
 }

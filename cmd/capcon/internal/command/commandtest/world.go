@@ -19,6 +19,7 @@ limitations under the License.
 package commandtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -79,6 +80,8 @@ type World struct {
 	HostNetworks []input.UsedRange
 	// Terminal of the user; nil = there is none.
 	Terminal io.Reader
+	// Input that is no terminal.
+	Input io.Reader
 	// Controllers act on each wait.
 	Controllers func()
 
@@ -177,6 +180,7 @@ func (w *World) deps() session.Deps {
 		HostNetworks: func() []input.UsedRange { return w.HostNetworks },
 		Size:         func(io.Writer) (int, int) { return 0, 0 },
 		Interactive:  func() bool { return w.Terminal != nil },
+		RawTerminal:  func() (func(), error) { return func() {}, nil },
 		Clock: session.Clock{Now: w.Now, After: func(d time.Duration) <-chan time.Time {
 			w.Controllers()
 			w.Pass(d)
@@ -240,7 +244,7 @@ func (w *World) RunIn(ctx context.Context, args ...string) (code int, out, errs 
 	const patience = 3 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	code = command.Run(ctx, args, session.Streams{In: w.Terminal, Out: &stdout, Err: &stderr}, w.deps())
+	code = command.Run(ctx, args, session.Streams{In: cmp.Or(w.Terminal, w.Input), Out: &stdout, Err: &stderr}, w.deps())
 	return code, stdout.String(), stderr.String()
 }
 
@@ -264,6 +268,12 @@ func (w *World) MustRun(args ...string) string {
 func (w *World) MustFail(args ...string) string {
 	w.T.Helper()
 	return w.mustEnd(1, args)
+}
+
+// MustNotYet ends the test unless a command ends with session.ExitNotYet. It returns what it prints.
+func (w *World) MustNotYet(args ...string) string {
+	w.T.Helper()
+	return w.mustEnd(session.ExitNotYet, args)
 }
 
 func (w *World) mustEnd(want int, args []string) string {

@@ -27,7 +27,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
-	"github.com/capi-samples/cluster-api-provider-container/internal/nodeimages"
 )
 
 // Command is capcon images.
@@ -46,7 +45,7 @@ func Command(a *session.App) *cobra.Command {
 	command := &cobra.Command{Use: "images", Short: "Load and list the images of clusters"}
 	command.AddCommand(list, &cobra.Command{
 		Use:     "load FILE...",
-		Short:   "Load missing images from archives into the engine",
+		Short:   "Load missing images from archives, or standard input (-), into the engine",
 		Example: "  capcon images load node.tar haproxy.tar plane.tar",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    session.OnEngine(a.Connect, loadImages),
@@ -57,10 +56,11 @@ func Command(a *session.App) *cobra.Command {
 func loadImages(ctx context.Context, s *session.Session, files []string) error {
 	var failed []error
 	for _, file := range files {
-		archive, err := nodeimages.ReadArchive(file)
+		archive, err := readArchive(s, file)
 		var loaded bool
 		if err == nil {
 			loaded, err = archive.Load(ctx, s.Engine)
+			err = errors.Join(err, archive.Close())
 		}
 		if err != nil {
 			failed = append(failed, err)

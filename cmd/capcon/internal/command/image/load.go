@@ -46,16 +46,42 @@ func LoadCommand(a *session.App) *cobra.Command {
 		Short: "Copy images of the engine into the nodes of a cluster",
 		Long: "Copy images of the engine, such as a local build, into all nodes of a cluster, so that\n" +
 			"Pods can use them without a registry. Nodes that have an image are skipped. Nodes that join later\n" +
-			"get the images too. IMAGE can also be the path of an archive of \"docker save\",\n" +
-			"also one compressed with gzip, which is loaded into the engine first.",
-		Example: "  docker build -t app:dev . && capcon load demo app:dev\n  capcon load demo images.tar",
-		Args:    cobra.MinimumNArgs(2), //nolint:mnd // A cluster and at least one image.
-		PreRunE: func(_ *cobra.Command, args []string) error { return input.Refuse(input.CheckName(args[0])...) },
+			"get the images too. IMAGE can also be the path of an archive of \"docker save\" or an OCI archive,\n" +
+			"also one compressed with gzip, or - for standard input, which is loaded into the engine first. Of an image\n" +
+			"for several platforms, the one for the engine's architecture is loaded.",
+		Example: "  docker build -t app:dev . && capcon load demo app:dev\n  capcon load demo images.tar\n" +
+			"  docker buildx build -t app:dev --output type=oci . | capcon load demo -",
+		Args: cobra.MinimumNArgs(2), //nolint:mnd // A cluster and at least one image.
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			return input.Refuse(append(input.CheckName(args[0]), checkStdin(a, args[1:])...)...)
+		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
 			return runLoad(ctx, s, args[0], args[1:])
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
+}
+
+// stdin as an argument is standard input.
+const stdin = "-"
+
+func checkStdin(a *session.App, arguments []string) []input.Problem {
+	count := 0
+	for _, argument := range arguments {
+		if argument == stdin {
+			count++
+		}
+	}
+	problem := input.Problem{Field: "IMAGE", Value: stdin, Remedy: "use it once, with an archive as standard input, such as: docker save app:dev | capcon load demo -"}
+	switch {
+	case count > 1:
+		problem.Reason = "standard input can be read once only"
+	case count == 1 && a.Interactive():
+		problem.Reason = "standard input is a terminal"
+	default:
+		return nil
+	}
+	return []input.Problem{problem}
 }
 
 func runLoad(ctx context.Context, s *session.Session, cluster string, arguments []string) (err error) {
@@ -107,6 +133,9 @@ func runLoad(ctx context.Context, s *session.Session, cluster string, arguments 
 // isFile reports whether an argument is a file, and no image of the engine. A path is no
 // name of an image, and a name that ends like an archive is none that is in use.
 func isFile(ctx context.Context, s *session.Session, argument string) (bool, error) {
+	if argument == stdin {
+		return true, nil
+	}
 	for _, suffix := range []string{".tar", ".tar.gz", ".tgz"} {
 		if strings.HasSuffix(argument, suffix) {
 			return true, nil
@@ -146,10 +175,11 @@ func loadArchives(ctx context.Context, s *session.Session, arguments []string) (
 }
 
 func loadArchive(ctx context.Context, s *session.Session, file string) (tags []string, err error) {
-	archive, err := nodeimages.ReadArchive(file)
+	archive, err := readArchive(s, file)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
 	for _, image := range archive.Images {
 		if len(image.Tags) == 0 {
 			return nil, fmt.Errorf("image archive %s: image %s has no tag and cannot be used by Pods; save it with a tag", file, image.ID)
@@ -166,6 +196,13 @@ func loadArchive(ctx context.Context, s *session.Session, file string) (tags []s
 	return tags, err
 }
 
+func readArchive(s *session.Session, file string) (nodeimages.Archive, error) {
+	if file == stdin {
+		return nodeimages.ReadStream("on standard input", s.In, s.Info.Architecture)
+	}
+	return nodeimages.ReadArchive(file, s.Info.Architecture)
+}
+
 // keepImages records the images in the cluster, whose provider copies them into nodes that
 // join later.
 func keepImages(ctx context.Context, s *session.Session, cluster string, references []string) error {
@@ -179,7 +216,7 @@ func keepImages(ctx context.Context, s *session.Session, cluster string, referen
 	}
 	dropped, err := management.KeepImages(ctx, s.Client, client.ObjectKey{Namespace: management.Namespace, Name: cluster}, references, onEngine)
 	if err == nil && len(dropped) > 0 {
-		s.Printf("No longer copied into nodes that join later, because the engine does not have them or the list is full: %s.",
+		s.Errorf("No longer copied into nodes that join later, because the engine does not have them or the list is full: %s.",
 			strings.Join(dropped, ", "))
 	}
 	return err
@@ -246,7 +283,7 @@ func loadSource(ctx context.Context, s *session.Session, board *progress.Board, 
 func adviseLatest(s *session.Session, sources []*nodeimages.Source) {
 	for _, source := range sources {
 		if strings.HasSuffix(source.Name, ":latest") {
-			s.Printf("%s: set imagePullPolicy: IfNotPresent in Pods, because the default of the tag latest is Always.", source.Name)
+			s.Errorf("%s: set imagePullPolicy: IfNotPresent in Pods, because the default of the tag latest is Always.", source.Name)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func TestLoadDropsWhatIsGone(t *testing.T) {
 			t.Fatalf("load %s: code %d: %s%s", name, code, out, errs)
 		}
 		if name == "app:dev" {
-			commandtest.Contains(t, out, "No longer copied into nodes that join later", "app:old")
+			commandtest.Contains(t, errs, "No longer copied into nodes that join later", "app:old")
 		}
 		w.Engine.RemoveImage("app:old")
 	}
