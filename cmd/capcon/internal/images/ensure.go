@@ -92,3 +92,19 @@ func pull(ctx context.Context, e engine.Images, use Use, image string, progress 
 	}
 	return err
 }
+
+// Absent says what Ensure would have to do for an image that the engine lacks; empty where it has it.
+func Absent(ctx context.Context, e Inspector, use Use, image string) (string, error) {
+	_, found, err := Find(ctx, e, image)
+	if found || err != nil {
+		return "", err
+	}
+	parsed, err := adapter.ParseReference(image)
+	if err != nil {
+		return "", err
+	}
+	if parsed.LocalOnly() {
+		return (&MissingError{Use: use, Reference: image, Err: imagepull.ErrLocalOnly}).Error(), nil
+	}
+	return fmt.Sprintf("image %q of the %s not found on the engine; it has to be pulled from %s", image, use, parsed.Registry), nil
+}

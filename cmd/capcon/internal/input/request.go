@@ -60,6 +60,8 @@ type Request struct {
 	ControlPlanes     *int
 	Workers           *int
 	KubernetesVersion string
+	// typed is how the user spelled KubernetesVersion, for messages.
+	typed             string
 	Image             string
 	LoadBalancerImage string
 	PlaneImage        string
@@ -86,6 +88,7 @@ type Request struct {
 
 // Normalize returns the request with equal spellings made the same.
 func (r Request) Normalize() Request {
+	r.typed = r.KubernetesVersion
 	if r.KubernetesVersion != "" && !strings.HasPrefix(r.KubernetesVersion, "v") {
 		r.KubernetesVersion = "v" + r.KubernetesVersion
 	}
@@ -98,7 +101,7 @@ func (r Request) Validate() error {
 		CheckName(r.Name),
 		checkControlPlanes(r.ControlPlanes),
 		checkWorkers(r.Workers),
-		checkKubernetesVersion(r.KubernetesVersion),
+		checkKubernetesVersion(r.KubernetesVersion, r.typed),
 		checkImage("--image", r.Image),
 		checkImage("--load-balancer-image", r.LoadBalancerImage),
 		checkImage("--plane-image", r.PlaneImage),

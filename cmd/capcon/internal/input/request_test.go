@@ -133,7 +133,7 @@ func TestCheckUpgrade(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if problems := CheckUpgrade(tc.present, tc.wanted); (len(problems) > 0) != tc.refused {
+			if problems := (Request{KubernetesVersion: tc.wanted}).CheckUpgrade(tc.present); (len(problems) > 0) != tc.refused {
 				t.Errorf("%s Got: %v", tc.reason, problems)
 			}
 		})

@@ -17,6 +17,7 @@ limitations under the License.
 package input
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,12 +30,12 @@ import (
 // DefaultKubernetes is what a new cluster gets.
 func DefaultKubernetes() string { return node.DefaultVersion }
 
-func checkKubernetesVersion(given string) []Problem {
+func checkKubernetesVersion(given, typed string) []Problem {
 	if given == "" {
 		return nil
 	}
 	problem := Problem{
-		Field: "--kubernetes-version", Value: given,
+		Field: "--kubernetes-version", Value: cmp.Or(typed, given),
 		Remedy: "use one of " + strings.Join(node.KnownVersions(), ", ") + "; for another patch version, use --image",
 	}
 	_, malformed := version.ParseSemantic(given)
@@ -51,8 +52,9 @@ func checkKubernetesVersion(given string) []Problem {
 	return []Problem{problem}
 }
 
-// CheckUpgrade checks a change of an existing cluster's version.
-func CheckUpgrade(present, wanted string) []Problem {
+// CheckUpgrade checks the request for another version of an existing cluster.
+func (r Request) CheckUpgrade(present string) []Problem {
+	wanted := r.KubernetesVersion
 	if wanted == "" || wanted == present {
 		return nil
 	}
@@ -62,9 +64,9 @@ func CheckUpgrade(present, wanted string) []Problem {
 	}
 	to, err := version.ParseSemantic(wanted)
 	if err != nil {
-		return checkKubernetesVersion(wanted)
+		return checkKubernetesVersion(wanted, r.typed)
 	}
-	problem := Problem{Field: "--kubernetes-version", Value: wanted}
+	problem := Problem{Field: "--kubernetes-version", Value: cmp.Or(r.typed, wanted)}
 	switch {
 	case to.LessThan(from):
 		problem.Reason = "the cluster has " + present + ", and downgrades are not supported"

@@ -98,6 +98,9 @@ const (
 
 func troubles(o Observed) []Trouble {
 	var found []Trouble
+	if trouble, exists := pausedTrouble(o); exists {
+		found = append(found, trouble)
+	}
 	if o.Infrastructure != nil {
 		found = append(found, troublesOf("cluster "+o.Infrastructure.Name, o.Infrastructure.Status.Conditions)...)
 		if trouble, exists := workloadTrouble(o.Infrastructure); exists {
@@ -120,6 +123,18 @@ func troubles(o Observed) []Trouble {
 		found[i].MayPass = found[i].MayPass || found[i].Reason == infrav1.StartFailedReason && len(found) > ofCluster
 	}
 	return found
+}
+
+// pausedTrouble: its user has paused the Cluster. One that is stopped is paused by the provider.
+func pausedTrouble(o Observed) (Trouble, bool) {
+	if o.Cluster == nil || !o.Cluster.DeletionTimestamp.IsZero() || !ptr.Deref(o.Cluster.Spec.Paused, false) || PowerOf(o.Cluster, o.Infrastructure) != PowerOn {
+		return Trouble{}, false
+	}
+	return Trouble{
+		Object: "cluster " + o.Cluster.Name, Reason: clusterv1.PausedReason, Message: "it is paused (spec.paused): nothing of it is changed or repaired",
+		Remedy: fmt.Sprintf("unpause it in the management plane (capcon kubeconfig --management): "+
+			"kubectl patch cluster %s --type merge --patch '{\"spec\":{\"paused\":null}}'", o.Cluster.Name),
+	}, true
 }
 
 // machineOf returns the Machine of a container; nil where it has none.

@@ -195,7 +195,7 @@ func count(value *int) string {
 
 func (c *computation) version() {
 	desired := c.request.KubernetesVersion
-	c.problems = append(c.problems, input.CheckUpgrade(c.topology.Version, desired)...)
+	c.problems = append(c.problems, c.request.CheckUpgrade(c.topology.Version)...)
 	if desired == "" || desired == c.topology.Version {
 		return
 	}

@@ -19,6 +19,7 @@ package up
 import (
 	"context"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 )
@@ -55,6 +56,9 @@ func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
 			return update.Plan{}, r.session.BeingDeleted(r.request.Name)
 		case present.Exists:
 			chosen, err := r.choose(ctx, present)
+			if err == nil {
+				err = r.warnOfAbsent(ctx, chosen.NodeImage, chosen.LoadBalancerImage)
+			}
 			if err != nil {
 				return update.Plan{}, err
 			}
@@ -66,6 +70,9 @@ func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
 	if err == nil {
 		err = r.chooseImages(ctx, &values)
 	}
+	if err == nil {
+		err = r.warnOfAbsent(ctx, values.NodeImage, values.LoadBalancerImage)
+	}
 	if err != nil {
 		return update.Plan{}, err
 	}
@@ -74,4 +81,22 @@ func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
 		return update.Plan{}, err
 	}
 	return update.Creation(rendered.Cluster), nil
+}
+
+// warnOfAbsent warns of the images that the engine lacks: the plan may fail because of them, and what it
+// pulls is not known before. Either may be empty.
+func (r *run) warnOfAbsent(ctx context.Context, node, loadBalancer string) error {
+	for use, image := range map[images.Use]string{images.Node: node, images.LoadBalancer: loadBalancer} {
+		if image == "" {
+			continue
+		}
+		absent, err := images.Absent(ctx, r.session.Engine, use, image)
+		if err != nil {
+			return err
+		}
+		if absent != "" {
+			r.session.Warnf("%s", absent)
+		}
+	}
+	return nil
 }
