@@ -24,6 +24,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,7 @@ type Printer struct {
 	Out, Err io.Writer
 	// warnings that are printed at the end.
 	warnings []string
+	mu       sync.Mutex
 }
 
 // Printf prints a line of the result.
@@ -55,8 +57,10 @@ func (p *Printer) Errorf(format string, values ...any) {
 }
 
 // Warnf warns of what does not keep the command from its work. Each warning is printed once,
-// at the end.
+// at the end. Safe for concurrent use.
 func (p *Printer) Warnf(format string, values ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if text := fmt.Sprintf(format, values...); !slices.Contains(p.warnings, text) {
 		p.warnings = append(p.warnings, text)
 	}

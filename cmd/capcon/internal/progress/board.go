@@ -140,10 +140,17 @@ func (b *Board) Replace(fixed []string, steps ...Step) {
 	})
 }
 
-// Nest sets a step and, below it, replaces the indented ones.
+// Nest sets a step and replaces the indented ones below it.
 func (b *Board) Nest(step Step, below ...Step) {
 	b.change(func() {
-		b.steps = slices.DeleteFunc(b.steps, func(s Step) bool { return s.Indented || s.Name == step.Name })
-		b.steps = append(append(b.steps, step), below...)
+		at := slices.IndexFunc(b.steps, func(s Step) bool { return s.Name == step.Name })
+		end := at + 1
+		if at < 0 {
+			at, end = len(b.steps), len(b.steps)
+		}
+		for end < len(b.steps) && b.steps[end].Indented {
+			end++
+		}
+		b.steps = slices.Replace(b.steps, at, end, append([]Step{step}, below...)...)
 	})
 }

@@ -21,6 +21,7 @@ package records
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
@@ -42,7 +43,7 @@ type Store struct {
 	engine  engine.ContainerReader
 	info    engine.Info
 	// failed: the state directory cannot be changed, which was reported.
-	failed bool
+	failed atomic.Bool
 }
 
 // Open the store of an engine, below the root of all.
@@ -53,10 +54,9 @@ func Open(root, program string, printer *output.Printer, e engine.ContainerReade
 // Unsaved warns of the first error of a change of the state directory. A full disk must not
 // keep a command from its work, least of all one that frees the disk.
 func (s *Store) Unsaved(err error) {
-	if err == nil || s.failed {
+	if err == nil || !s.failed.CompareAndSwap(false, true) {
 		return
 	}
-	s.failed = true
 	s.Warnf("the state directory cannot be changed, so records and kubeconfigs of clusters may be out of date: %v", err)
 }
 

@@ -17,6 +17,7 @@ limitations under the License.
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -45,16 +46,22 @@ func (a *App) NameMissing(remedy string) error {
 	return input.Refuse(input.Problem{Field: "NAME", Reason: reason, Remedy: remedy})
 }
 
-// CompleteNames completes the names of clusters from the saved state,
+// CompleteNames completes the name of one cluster from the saved state,
 // without calling engine or API server.
-func (a *App) CompleteNames(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *App) CompleteNames(command *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	return a.CompleteEachName(command, args, prefix)
+}
+
+// CompleteEachName is CompleteNames for any number of clusters.
+func (a *App) CompleteEachName(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	names, err := records.AllNames(a.Getenv)
 	if err != nil {
 		cobra.CompDebugln(err.Error(), false)
 		return nil, cobra.ShellCompDirectiveError
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(args, name) })
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

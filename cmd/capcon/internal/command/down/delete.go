@@ -28,35 +28,59 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
-// deleteCluster deletes one and waits until nothing is left of it.
-func deleteCluster(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
-	name, step := one.name, "cluster "+one.name
-	b.Waiting(step, "deleting the Cluster")
+// prepare the deletion of a cluster of the management plane: whose containers it ends, or why it is
+// refused. Nothing is deleted; nil = there is no such cluster.
+func prepare(ctx context.Context, s *session.Session, b *progress.Board, name string, force bool) (*deletion, error) {
 	present, err := s.Read(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	record, _ := s.Records.Get(name)
 	if present.OwnerID != "" && present.OwnerID != record.OwnerID {
 		if record, err = s.SaveOwner(ctx, name, present.OwnerID); err != nil { // for a second attempt
-			return err
+			return nil, err
 		}
 	}
 	if !present.Exists && record.OwnerID == "" {
 		var missing *session.NotFoundError
 		if err := s.NotFound(ctx, name); !errors.As(err, &missing) {
-			return err
+			return nil, err
 		}
-		b.Finished(step, fmt.Sprintf("not found in %s, which has %s", missing.Where, missing.Present()))
+		b.Finished("cluster "+name, fmt.Sprintf("not found in %s, which has %s", missing.Where, missing.Present()))
+		return nil, nil
+	}
+	one := &deletion{name: name, record: record, force: force}
+	if present.Exists || present.OwnerID != "" {
+		return one, nil
+	}
+	return one, checkLost(ctx, s, one)
+}
+
+// checkLost refuses to delete a cluster without objects whose containers another engine, or another
+// management cluster, may have.
+func checkLost(ctx context.Context, s *session.Session, one *deletion) error {
+	if one.force {
 		return nil
 	}
-	one.record = record
-	if !present.Exists && present.OwnerID == "" {
-		if err := checkLost(ctx, s, one); err != nil {
-			return err
-		}
+	containers, err := s.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
+	if err != nil {
+		return err
 	}
-	err = s.RetryTransient(ctx, func() error { return management.Delete(ctx, s.Client, management.Namespace, name) })
+	if len(containers) == 0 {
+		return s.Records.CheckStorage(one.name, one.record)
+	}
+	observed, err := management.Observe(ctx, s.Client, management.Namespace, one.name)
+	if err != nil || !observed.Orphaned() {
+		return err
+	}
+	return checkProven(ctx, s, one, containers)
+}
+
+// deleteCluster deletes one and waits until nothing is left of it.
+func deleteCluster(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
+	step := "cluster " + one.name
+	b.Waiting(step, "deleting the Cluster")
+	err := s.RetryTransient(ctx, func() error { return management.Delete(ctx, s.Client, management.Namespace, one.name) })
 	if err != nil {
 		return err
 	}
@@ -64,21 +88,8 @@ func deleteCluster(ctx context.Context, s *session.Session, b *progress.Board, o
 		return err
 	}
 	b.Finished(step, "deleted")
-	s.Records.ForgetOwner(name, record.OwnerID)
+	s.Records.ForgetOwner(one.name, one.record.OwnerID)
 	return nil
-}
-
-// checkLost refuses to forget a cluster without objects whose containers another engine may
-// have.
-func checkLost(ctx context.Context, s *session.Session, one *deletion) error {
-	if one.force {
-		return nil
-	}
-	containers, err := s.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
-	if err == nil && len(containers) == 0 {
-		err = s.Records.CheckStorage(one.name, one.record)
-	}
-	return err
 }
 
 // removePlane when no cluster is left that it is needed for. It is the plane that
@@ -120,41 +131,50 @@ func downWithoutPlane(ctx context.Context, s *session.Session, b *progress.Board
 	if options.all {
 		names = s.Records.Names()
 	}
-	kept, err := deleteEach(b, names, func(name string) error {
-		return deleteContainers(ctx, s, b, &deletion{name: name, force: options.force})
-	})
-	if err != nil || options.keepPlane {
-		return errors.Join(kept, err)
+	err := deleteAll(b, options, names,
+		func(name string) (*deletion, error) { return prepareLost(ctx, s, b, name, options.force) },
+		func(one *deletion) error { return deleteContainers(ctx, s, b, one) })
+	if err != nil && !isKept(err) || options.keepPlane {
+		return err
 	}
 	// What a removal that was interrupted left, such as the network.
-	if _, err := s.RemoveUnused(ctx); err != nil {
-		return errors.Join(kept, fmt.Errorf("remove the management plane: %w", err))
+	if _, removed := s.RemoveUnused(ctx); removed != nil {
+		return errors.Join(err, fmt.Errorf("remove the management plane: %w", removed))
 	}
-	return kept
+	return err
+}
+
+// prepareLost is prepare without a management plane.
+func prepareLost(ctx context.Context, s *session.Session, b *progress.Board, name string, force bool) (*deletion, error) {
+	record, _ := s.Records.Get(name)
+	one := &deletion{name: name, record: record, force: force}
+	containers, err := s.Records.ContainersOfOwner(ctx, name, record.OwnerID)
+	if err != nil {
+		return nil, err
+	}
+	if len(containers) > 0 {
+		return one, checkProven(ctx, s, one, containers)
+	}
+	if !force {
+		if err := s.Records.Elsewhere(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	s.Records.ForgetOwner(name, record.OwnerID)
+	b.Finished("cluster "+name, "not found: there is neither a management cluster nor a container of the cluster on "+s.Connected)
+	return nil, nil
 }
 
 // deleteContainers of a cluster without a management plane.
 func deleteContainers(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
-	name := one.name
-	record, _ := s.Records.Get(name)
-	one.record = record
-	containers, err := s.Records.ContainersOfOwner(ctx, name, record.OwnerID)
+	containers, err := s.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
+	if err == nil {
+		err = removeOrphaned(ctx, s, b, one, containers)
+	}
 	if err != nil {
 		return err
 	}
-	if len(containers) == 0 && !one.force {
-		if err := s.Records.Elsewhere(ctx, name); err != nil {
-			return err
-		}
-	}
-	if err := removeOrphaned(ctx, s, b, one, containers); err != nil {
-		return err
-	}
-	s.Records.ForgetOwner(name, record.OwnerID)
-	detail := "not found: there is neither a management cluster nor a container of the cluster on " + s.Connected
-	if len(containers) > 0 {
-		detail = output.Plural(len(containers), "container") + " removed"
-	}
-	b.Finished("cluster "+name, detail)
+	s.Records.ForgetOwner(one.name, one.record.OwnerID)
+	b.Finished("cluster "+one.name, output.Plural(len(containers), "container")+" removed")
 	return nil
 }

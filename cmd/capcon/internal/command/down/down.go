@@ -23,6 +23,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,24 +52,25 @@ type options struct {
 func Command(a *session.App) *cobra.Command {
 	var options options
 	command := &cobra.Command{
-		Use: "down NAME", SuggestFor: []string{"delete", "destroy"},
-		Short: "Delete a cluster, and the management plane after the last one",
-		Long: "Delete a cluster and wait until all of its resources are deleted. After the last cluster, the management\n" +
-			"plane, its data and the network are deleted too; images are kept. Run the command again to resume an\n" +
-			"interrupted deletion. Containers of a cluster that was moved to another management cluster, or whose\n" +
+		Use: "down NAME...", SuggestFor: []string{"delete", "destroy"},
+		Short: "Delete clusters, and the management plane after the last one",
+		Long: "Delete clusters, concurrently, and wait until all of their resources are deleted. After the last cluster, the\n" +
+			"management plane, its data and the network are deleted too; images are kept. Run the command again to resume an\n" +
+			"interrupted deletion. A cluster that does not exist is reported, and the exit code is 0. If one of the named\n" +
+			"clusters must be kept, none is deleted. Containers of a cluster that was moved to another management cluster, or whose\n" +
 			"management plane is lost, are kept, unless --force is set, and so are the objects of a cluster that was\n" +
 			"created on another engine.",
-		Example: "  capcon down demo\n  capcon down --all",
+		Example: "  capcon down demo\n  capcon down demo test\n  capcon down --all",
 		PreRunE: func(_ *cobra.Command, args []string) error {
-			if options.names = args; len(args) == 0 && !options.all {
-				return a.NameMissing("use the name of one cluster, or --all")
+			if options.names = distinct(args); len(args) == 0 && !options.all {
+				return a.NameMissing("use the name of one cluster or more, or --all")
 			}
 			return options.validate()
 		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
 			return trace.Run(ctx, s, options.trace, cmp.Or(options.names...), func(t *trace.Recording) error { return run(ctx, s, options, t) })
 		}),
-		ValidArgsFunction: a.CompleteNames,
+		ValidArgsFunction: a.CompleteEachName,
 	}
 	flags := command.Flags()
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
@@ -86,18 +88,27 @@ func (o options) validate() error {
 		problems = append(problems, input.Problem{
 			Field: "--all", Value: "true", Reason: "must not be set together with a name", Remedy: "use one of them",
 		})
-	case !o.all && len(o.names) != 1:
+	case o.trace != "" && len(o.names) != 1:
 		problems = append(problems, input.Problem{
-			Field: "NAME", Value: strings.Join(o.names, " "), Reason: "more than one name", Remedy: "use one name, or --all",
+			Field: "--trace", Value: o.trace, Reason: "must not be set together with --all or several names", Remedy: "use the name of one cluster",
 		})
-	case !o.all:
-		problems = input.CheckName(o.names[0])
-	case o.trace != "":
-		problems = append(problems, input.Problem{
-			Field: "--trace", Value: o.trace, Reason: "must not be set together with --all", Remedy: "use the name of one cluster",
-		})
+	default:
+		for _, name := range o.names {
+			problems = append(problems, input.CheckName(name)...)
+		}
 	}
 	return input.Refuse(append(problems, input.CheckTimeout(o.timeout)...)...)
+}
+
+// distinct names, in their order.
+func distinct(names []string) []string {
+	var all []string
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // down deletes clusters and waits until they are gone.
@@ -106,7 +117,7 @@ func run(ctx context.Context, s *session.Session, options options, recording *tr
 	defer cancel()
 	title := "Deleting all clusters"
 	if !options.all {
-		title = "Deleting cluster " + options.names[0]
+		title = "Deleting cluster " + strings.Join(options.names, ", ")
 	}
 	b := s.NewBoard(title)
 	err := downWithin(limited, s, b, options, recording)
@@ -155,34 +166,80 @@ func downOnce(ctx context.Context, s *session.Session, b *progress.Board, option
 		return err
 	}
 	recording.WatchObjects(ctx)
-	kept, err := deleteEach(b, names, func(name string) error {
-		return deleteCluster(ctx, s, b, &deletion{name: name, force: options.force})
-	})
-	if err != nil || kept != nil && !options.all {
-		return errors.Join(kept, err)
+	err = deleteAll(b, options, names,
+		func(name string) (*deletion, error) { return prepare(ctx, s, b, name, options.force) },
+		func(one *deletion) error { return deleteCluster(ctx, s, b, one) })
+	if err != nil && !(options.all && isKept(err)) {
+		return err
 	}
-	return errors.Join(kept, removePlane(ctx, s, b, options))
+	return errors.Join(err, removePlane(ctx, s, b, options))
 }
 
-// deleteEach cluster. One whose containers are kept does not keep the others; kept says
-// which and why.
-func deleteEach(b *progress.Board, names []string, deleteOne func(name string) error) (kept, err error) {
+// keptError says which clusters were not deleted, and why.
+type keptError struct{ error }
+
+// Unwrap returns the reasons.
+func (e keptError) Unwrap() error { return e.error }
+
+func isKept(err error) bool { return errors.As(err, new(keptError)) }
+
+// deleteAll prepares the deletion of all clusters before the first is deleted, and then deletes them
+// concurrently. One that is kept keeps the other ones only if it was named: a keptError.
+func deleteAll(
+	b *progress.Board, options options, names []string, prepare func(name string) (*deletion, error), deleteOne func(*deletion) error,
+) error {
+	var deletions []*deletion
+	var kept error
 	for _, name := range names {
-		err := deleteOne(name)
-		var unproven *unprovenError
-		var unknown *records.ElsewhereError
-		switch {
-		case errors.As(err, &unproven):
-			b.Failed("cluster "+name, "not deleted: "+unproven.reason)
-			kept = errors.Join(kept, unproven)
-		case errors.As(err, &unknown):
-			b.Failed("cluster "+name, "not deleted: unknown on this engine")
-			kept = errors.Join(kept, unknown)
-		case err != nil:
-			return kept, err
+		one, err := prepare(name)
+		if reason := whyKept(err); reason != "" {
+			b.Failed("cluster "+name, "not deleted: "+reason)
+			kept = errors.Join(kept, err)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if one != nil {
+			b.Waiting("cluster "+name, "to be deleted")
+			deletions = append(deletions, one)
 		}
 	}
-	return kept, nil
+	if kept != nil && !options.all {
+		return keptError{kept}
+	}
+	results := make([]error, len(deletions))
+	var running sync.WaitGroup
+	for i, one := range deletions {
+		running.Go(func() { results[i] = deleteOne(one) })
+	}
+	running.Wait()
+	var failed error
+	for i, err := range results {
+		if reason := whyKept(err); reason != "" {
+			b.Failed("cluster "+deletions[i].name, "not deleted: "+reason)
+			kept = errors.Join(kept, err)
+			continue
+		}
+		failed = errors.Join(failed, err)
+	}
+	if failed == nil && kept != nil {
+		return keptError{kept}
+	}
+	return errors.Join(kept, failed)
+}
+
+// whyKept says why a cluster is kept; empty where that is not what the error says.
+func whyKept(err error) string {
+	var unproven *unprovenError
+	var unknown *records.ElsewhereError
+	switch {
+	case errors.As(err, &unproven):
+		return unproven.reason
+	case errors.As(err, &unknown):
+		return "unknown on this engine"
+	}
+	return ""
 }
 
 // doomed are the names of the clusters to delete, also of those that are only

@@ -17,6 +17,8 @@ limitations under the License.
 package down_test
 
 import (
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -26,8 +28,10 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestDownStartsAPlaneThatIsDown(t *testing.T) {
@@ -84,4 +88,69 @@ func TestDownKeepsAPlaneThatGotACluster(t *testing.T) {
 	if w.Plane.Removed != 0 {
 		t.Error("the plane was removed")
 	}
+}
+
+// withThree clusters, whose objects go when all of them are being deleted: one after the other would wait forever.
+func withThree(t *testing.T) *commandtest.World {
+	t.Helper()
+	w := commandtest.New(t)
+	w.Plane.Current = commandtest.Running("plane")
+	for _, name := range []string{"a", "b", "c"} {
+		w.Create(commandtest.ContainerCluster(name, name+"-id"), &clusterv1.Cluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Finalizers: []string{clusterv1.ClusterFinalizer}},
+		})
+	}
+	var mutex sync.Mutex
+	w.Controllers = func() {
+		mutex.Lock()
+		defer mutex.Unlock()
+		clusters := &clusterv1.ClusterList{}
+		must.Succeed(t, w.Client.List(t.Context(), clusters))
+		if slices.ContainsFunc(clusters.Items, func(c clusterv1.Cluster) bool { return c.DeletionTimestamp.IsZero() && c.Name != "c" }) {
+			return
+		}
+		for _, cluster := range clusters.Items {
+			if cluster.DeletionTimestamp.IsZero() {
+				continue
+			}
+			must.Succeed(t, w.Client.Delete(t.Context(), commandtest.ContainerCluster(cluster.Name, "")))
+			cluster.Finalizers = nil
+			must.Succeed(t, w.Client.Update(t.Context(), &cluster))
+		}
+	}
+	return w
+}
+
+func TestDownSeveral(t *testing.T) {
+	t.Parallel()
+	w := withThree(t)
+	commandtest.Contains(t, w.MustRun("down", "a", "b", "nosuch", "a"), "cluster a: deleted", "cluster b: deleted", "cluster nosuch: not found", "kept for clusters default/c")
+	if diff := cmp.Diff([]string{"default/c"}, w.Clusters()); diff != "" {
+		t.Errorf("clusters (-want +got):\n%s", diff)
+	}
+	w.MustRun("down", "c", "nosuch")
+	if w.Plane.Removed != 1 {
+		t.Errorf("the plane was removed %d times, want once, with the last cluster", w.Plane.Removed)
+	}
+}
+
+// One that must be kept is found before the others are deleted.
+func TestDownSeveralDeletesNoneIfOneIsKept(t *testing.T) {
+	t.Parallel()
+	w := withThree(t)
+	must.Succeed(t, plane.AddMove(t.Context(), w.Client, "moved-id", "default/away"))
+	must.Succeed(t, w.Directory().Save("away", state.Cluster{OwnerID: "moved-id", Plane: "plane"}))
+	w.AddContainer("away-a", "away", "moved-id", identity.RoleControlPlane)
+	commandtest.Contains(t, w.MustFail("down", "a", "away"), `cluster "away" was not deleted`, "down away --force")
+	if diff := cmp.Diff([]string{"default/a", "default/b", "default/c"}, w.Clusters()); diff != "" {
+		t.Errorf("clusters (-want +got):\n%s", diff)
+	}
+	for _, cluster := range []string{"a", "b"} {
+		found := &clusterv1.Cluster{}
+		if w.Get(cluster, found); !found.DeletionTimestamp.IsZero() {
+			t.Errorf("cluster %s is being deleted", cluster)
+		}
+	}
+	commandtest.Contains(t, w.MustFail("down", "a", "B"), `NAME "B"`)
+	commandtest.Contains(t, w.MustFail("down", "a", "b", "--trace", "x.json"), "several names", "one cluster")
 }

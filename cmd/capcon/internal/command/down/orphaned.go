@@ -52,20 +52,27 @@ func (e *unprovenError) Error() string {
 		e.name, e.reason, output.Plural(e.containers, "container"), e.name, e.program, e.name)
 }
 
+// checkProven refuses to remove containers of a cluster without objects, unless it is proven that no
+// other management cluster has it.
+func checkProven(ctx context.Context, s *session.Session, one *deletion, containers []engine.Container) error {
+	if one.force {
+		return nil
+	}
+	reason, err := s.KeptBecause(ctx, one.record)
+	if err == nil && reason != "" {
+		err = &unprovenError{name: one.name, program: s.Program, reason: reason, containers: len(containers)}
+	}
+	return err
+}
+
 // removeOrphaned removes the containers of a cluster without objects, if it is proven that no
 // other management cluster has it.
 func removeOrphaned(ctx context.Context, s *session.Session, b *progress.Board, one *deletion, containers []engine.Container) error {
 	if len(containers) == 0 {
 		return nil
 	}
-	if !one.force {
-		reason, err := s.KeptBecause(ctx, one.record)
-		if err != nil {
-			return err
-		}
-		if reason != "" {
-			return &unprovenError{name: one.name, program: s.Program, reason: reason, containers: len(containers)}
-		}
+	if err := checkProven(ctx, s, one, containers); err != nil {
+		return err
 	}
 	for _, container := range containers {
 		b.Waiting("cluster "+one.name, "its objects do not exist, removing container "+container.Name)
