@@ -19,7 +19,9 @@ limitations under the License.
 package quickstart_test
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +67,7 @@ func TestQuickstart(t *testing.T) {
 			capcontest.NodesReady(t, program.At(t).ConnectCluster(), 4)
 		}},
 		{Name: "status", Run: func(t *testing.T) { program.At(t).MustRun("status", clusterName) }},
+		{Name: "commands for scripts", Run: func(t *testing.T) { answersScripts(t, program.At(t)) }},
 		{Name: "permissions and secrets", Run: func(t *testing.T) {
 			nothingLeaks(t, eng, program.At(t), comparePermissions(t, eng, clusterName))
 		}},
@@ -109,8 +112,9 @@ func stopsAndStarts(t *testing.T, eng engine.Engine, program *capcontest.Program
 			t.Errorf("container %s runs", container.Name)
 		}
 	}
-	if status := program.MustRun("status", clusterName); !strings.Contains(status, "The cluster is stopped.") {
-		t.Error("status does not say that the cluster is stopped")
+	status, err := program.Run(t.Context(), "status", clusterName)
+	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 4 || !strings.Contains(status, "The cluster is stopped.") {
+		t.Errorf("status ended with %v, want exit code 4, and that the cluster is stopped:\n%s", err, status)
 	}
 	program.MustRun("start", clusterName)
 	if diff := cmp.Diff(before.facts, observe(t, eng, program).facts); diff != "" {
@@ -118,6 +122,29 @@ func stopsAndStarts(t *testing.T, eng engine.Engine, program *capcontest.Program
 	}
 	capcontest.NodesReady(t, program.ConnectCluster(), 2)
 	capcontest.ServiceAnswers(t, program.ConnectCluster(), "servers")
+}
+
+// answersScripts with names, objects and exit codes.
+func answersScripts(t *testing.T, program *capcontest.Program) {
+	program.MustRun("wait", clusterName, "--timeout", "1m")
+	program.MustRun("plane", "status")
+	if log := program.MustRun("plane", "logs", "--tail", "1"); log == "" {
+		t.Error("the management cluster has no log")
+	}
+	nodes := strings.Fields(program.MustRun("get", "nodes", clusterName, "-o", "name"))
+	if machines := strings.Fields(program.MustRun("get", "machines", clusterName, "-o", "name")); len(nodes) == 0 || len(machines) != len(nodes) {
+		t.Fatalf("nodes %v of machines %v", nodes, machines)
+	}
+	if name := strings.TrimSpace(program.MustRun("exec", nodes[0], "--", "hostname")); name != nodes[0] {
+		t.Errorf("node %s says that it is %q", nodes[0], name)
+	}
+	_, err := program.Run(t.Context(), "exec", nodes[0], "--", "sh", "-c", "exit 42")
+	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 42 {
+		t.Errorf("exec ended with %v, want exit code 42", err)
+	}
+	if out := program.MustRun("down", "absent", "--keep-plane"); !strings.Contains(out, "Images were kept") {
+		t.Errorf("down of an absent cluster printed %q", out)
+	}
 }
 
 // upAgain: a second run finds everything there.

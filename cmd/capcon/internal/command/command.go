@@ -29,6 +29,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/certs"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/doctor"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/down"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/exec"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/gc"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/get"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/image"
@@ -40,6 +41,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/supportbundle"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/tunnel"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/up"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/wait"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
@@ -47,7 +50,7 @@ import (
 const (
 	exitOK          = 0
 	exitError       = 1
-	exitNoConsent   = 3   // nothing was written because the user has not agreed
+	exitNoConsent   = 3   // nothing was written because the user has not agreed; 4 is session.ExitNotYet
 	exitInterrupted = 130 // as shells have it for SIGINT
 )
 
@@ -83,6 +86,9 @@ func Run(ctx context.Context, args []string, streams session.Streams, deps sessi
 	if errors.Is(err, up.ErrNoConsent) {
 		return exitNoConsent
 	}
+	if own := new(session.ExitCodeError); errors.As(err, &own) {
+		return own.Code
+	}
 	return exitError
 }
 
@@ -96,8 +102,9 @@ func rootCommand(a *session.App) *cobra.Command {
 		SilenceErrors: true,
 	}
 	a.AddFlags(root.PersistentFlags())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return input.ExplainFlag(err) })
 	root.AddCommand(
-		up.Command(a), down.Command(a), stop.Command(a), stop.StartCommand(a), status.Command(a), get.KubeconfigCommand(a), tunnel.Command(a), get.ListCommand(a), gc.Command(a), gc.ForgetCommand(a),
+		up.Command(a), down.Command(a), stop.Command(a), stop.StartCommand(a), status.Command(a), wait.Command(a), get.Command(a), exec.Command(a), get.KubeconfigCommand(a), tunnel.Command(a), get.ListCommand(a), gc.Command(a), gc.ForgetCommand(a),
 		logs.Command(a), supportbundle.Command(a), doctor.Command(a), plane.Command(a),
 		image.Command(a), image.LoadCommand(a), registry.Command(a), certs.Command(a), versionCommand(a),
 	)

@@ -38,6 +38,7 @@ func TestUpAndDown(t *testing.T) {
 	commandtest.Contains(t, w.MustRun("kubeconfig", "demo"), "server: https://127.0.0.1:40123\n")
 	// No controller of Cluster API sets it to available here.
 	commandtest.Contains(t, w.MustRun("status"), "Management plane  ready", "demo", "v1.36.3", "1/1", "starting")
+	commandtest.Contains(t, w.MustRun("plane", "status"), "State  ready", "Clusters  1")
 
 	w.Controllers = w.Vanish
 	commandtest.Contains(t, w.MustRun("down", "demo"), "cluster demo: deleted", "management plane: removed", "Images were kept")
@@ -66,6 +67,9 @@ func TestUsage(t *testing.T) {
 		"trace nowhere":   {"Nothing is created.", []string{"up", "demo", "--trace", "/proc/none/a.json"}, 1, []string{"create trace", "/proc/none/a.json"}},
 		"no kubeconfig":   {"It has to know whose.", []string{"kubeconfig"}, 1, []string{"--management"}},
 		"unknown output":  {"It names the formats.", []string{"status", "-o", "yaml"}, 1, []string{"text or json"}},
+		"not a number":    {"Go's words are of no help.", []string{"up", "demo", "--workers", "two"}, 1, []string{`--workers "two": not a whole number`}},
+		"no duration":     {"The units are named.", []string{"up", "demo", "--timeout", "5"}, 1, []string{`--timeout "5": not a duration`, "10m"}},
+		"own spelling":    {"It is repeated as it was typed.", []string{"up", "demo", "--kubernetes-version", "1.20.0"}, 1, []string{`--kubernetes-version "1.20.0"`}},
 		"unknown cluster": {"It says how to make it.", []string{"status", "demo"}, 1, []string{"capcon up demo"}},
 	}
 	for name, tc := range cases {

@@ -24,7 +24,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
 )
 
-func snapshotSteps(snapshot management.Snapshot, standing []management.Trouble) []progress.Step {
+// Steps show a snapshot to the user of a command that only waits.
+func Steps(snapshot management.Snapshot) []progress.Step {
 	var steps []progress.Step
 	for _, stage := range snapshot.Stages {
 		steps = append(steps, progress.Step{Name: stage.Name, State: states[stage.Done], Detail: stage.Detail})
@@ -34,6 +35,11 @@ func snapshotSteps(snapshot management.Snapshot, standing []management.Trouble) 
 			Name: machine.Name, State: states[machine.Ready], Detail: machine.Detail, Indented: true, Ended: "deleted",
 		})
 	}
+	return steps
+}
+
+func snapshotSteps(snapshot management.Snapshot, standing []management.Trouble) []progress.Step {
+	steps := Steps(snapshot)
 	for _, trouble := range snapshot.Troubles {
 		state := progress.Waiting
 		if endsCommand(trouble) && slices.Contains(standing, trouble) {

@@ -86,9 +86,12 @@ func (a *App) ExplainLate(err error) {
 
 // NewBoard shows the steps of a command on standard error, so that standard output has the
 // results alone.
-func (a *App) NewBoard(title string) *progress.Board {
+func (a *App) NewBoard(title string) *progress.Board { return a.NewBoardOn(a.Err, title) }
+
+// NewBoardOn shows the steps on a stream.
+func (a *App) NewBoardOn(stream io.Writer, title string) *progress.Board {
 	return progress.NewBoard(title, progress.Terminal{
-		Out: a.Err, Size: func() (columns, rows int) { return a.Size(a.Err) }, Getenv: a.Getenv, Now: a.Now, After: a.After,
+		Out: stream, Size: func() (columns, rows int) { return a.Size(stream) }, Getenv: a.Getenv, Now: a.Now, After: a.After,
 	})
 }
 

@@ -38,11 +38,11 @@ import (
 func Command(a *session.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "plane",
-		Short: "Start, stop and remove the management cluster",
-		Long: "Start, stop and remove the management plane, a management cluster in one container, to create\n" +
+		Short: "Start, stop, inspect and remove the management cluster",
+		Long: "Start, stop, inspect and remove the management plane, a management cluster in one container, to create\n" +
 			"clusters with clusterctl and kubectl. \"capcon up\" starts it too if required.",
 	}
-	command.AddCommand(upCommand(a), stopCommand(a), downCommand(a))
+	command.AddCommand(upCommand(a), statusCommand(a), logsCommand(a), stopCommand(a), downCommand(a))
 	return command
 }
 

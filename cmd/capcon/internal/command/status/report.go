@@ -77,6 +77,8 @@ type clusterReport struct {
 	Power    management.Power     `json:"power,omitempty"`
 	Troubles []management.Trouble `json:"troubles,omitempty"`
 	Tree     *describe.Node       `json:"tree,omitempty"`
+	// ready: it is available, or Cluster API has not noticed yet that it is.
+	ready bool
 }
 
 type countReport struct {
@@ -206,6 +208,7 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 		}
 		result.Available = result.State == snapshot.State()
 	}
+	result.ready = result.Available || !snapshot.Available && snapshot.Ready()
 	return result, nil
 }
 

@@ -21,9 +21,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
@@ -33,20 +35,34 @@ import (
 func Command(a *session.App) *cobra.Command {
 	var options options
 	command := &cobra.Command{
-		Use: "status [NAME]", SuggestFor: []string{"get", "describe"},
+		Use: "status [NAME]", SuggestFor: []string{"describe"},
 		Short: "Show the status of the engine, the management plane and clusters",
 		Long: `Show the status of the engine, the management plane and all clusters, or the condition tree of one cluster.
-The exit code is 1 if the engine or the management plane is unavailable, or the cluster is not found,
-and 0 if the cluster exists, even if it is not available.`,
-		Example: "  capcon status\n  capcon status demo -o json",
+The exit code is 0 if all clusters shown are available, or the Nodes of those that are not yet reported as such
+are ready; 4 if one is not, also if it is stopped or being deleted; and 1 if the engine or the management plane is
+unavailable, or the cluster is not found.`,
+		Example: "  capcon status\n  capcon status demo -o json\n  capcon status --watch",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			options.name = cmp.Or(args...)
+			if options.watch {
+				return watch(command.Context(), a, options)
+			}
 			return run(command.Context(), a, options)
 		},
 		ValidArgsFunction: a.CompleteNames,
 	}
 	output.AddFlag(command, &options.output)
+	checkFormat := command.PreRunE
+	command.PreRunE = func(command *cobra.Command, args []string) error {
+		if options.watch && (options.output != output.Text || options.all) {
+			return input.Refuse(input.Problem{
+				Field: "--watch", Value: "true", Reason: "shows the state of clusters only", Remedy: "omit --output and --all-conditions",
+			})
+		}
+		return checkFormat(command, args)
+	}
+	command.Flags().BoolVarP(&options.watch, "watch", "w", false, "show changes until interrupted: on a terminal in place, otherwise one line for each")
 	command.Flags().BoolVar(&options.all, "all-conditions", false, "show problematic conditions of all objects")
 	return command
 }
@@ -58,6 +74,8 @@ type options struct {
 	output string
 	// all conditions are shown.
 	all bool
+	// watch the clusters until the user ends it.
+	watch bool
 }
 
 // status prints what it could find out, also when that ends in an error.
@@ -67,5 +85,8 @@ func run(ctx context.Context, a *session.App, options options) error {
 		return err // nothing was queried
 	}
 	printed := a.Print(options.output, result, func() error { return printReport(a, result, options) })
+	if err == nil && printed == nil && slices.ContainsFunc(result.Clusters, func(c clusterReport) bool { return !c.ready }) {
+		return &session.ExitCodeError{Code: session.ExitNotYet, Err: session.ErrReported}
+	}
 	return cmp.Or(printed, err)
 }

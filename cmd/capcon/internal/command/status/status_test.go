@@ -17,6 +17,8 @@ limitations under the License.
 package status_test
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,9 +50,9 @@ func TestStatusOfStoppedContainer(t *testing.T) {
 	commandtest.Contains(t, w.MustRun("status", "demo"), "1/1             1/1      available", "True   Available  0s")
 
 	must.Succeed(t, w.Engine.StopContainer(t.Context(), "demo-a-1234", time.Second))
-	commandtest.Contains(t, w.MustRun("status"), "not available: container demo-a-1234 is exited")
-	commandtest.Contains(t, w.MustRun("status", "demo"), "1/1      not available: container demo-a-1234 is exited", "False                 not available: container demo-a-1234 is exited")
-	commandtest.Contains(t, w.MustRun("status", "-o", "json"), `"available": false`)
+	commandtest.Contains(t, w.MustNotYet("status"), "not available: container demo-a-1234 is exited")
+	commandtest.Contains(t, w.MustNotYet("status", "demo"), "1/1      not available: container demo-a-1234 is exited", "False                 not available: container demo-a-1234 is exited")
+	commandtest.Contains(t, w.MustNotYet("status", "-o", "json"), `"available": false`)
 }
 
 // The Pods of a claim whose node was deleted stay pending, in a cluster that is available.
@@ -78,7 +80,7 @@ func TestStatusGoesByTheNodes(t *testing.T) {
 		})
 	}
 	for _, args := range [][]string{{"status"}, {"status", "demo"}} {
-		out := w.MustRun(args...)
+		out := w.MustNotYet(args...)
 		commandtest.Contains(t, out, "0/1  0/1  not available: control plane: 0 of 1 available")
 		commandtest.Lacks(t, out, "True")
 	}
@@ -91,4 +93,31 @@ func TestStatusWithoutEngine(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		commandtest.Contains(t, w.MustFail("status", "-o", format), "unavailable", "get engine info")
 	}
+}
+
+// A pipe gets one line for each change, until the user ends the command.
+func TestStatusWatch(t *testing.T) {
+	t.Parallel()
+	w := commandtest.Created(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	looks := 0
+	w.Controllers = func() {
+		switch looks++; looks {
+		case 2:
+			setAvailable(w)
+		case 4:
+			cancel()
+		}
+	}
+	code, out, errs := w.RunIn(ctx, "status", "--watch")
+	if code != 130 || errs != "" {
+		t.Errorf("exit code %d, standard error %q", code, errs)
+	}
+	commandtest.Contains(t, out, "done    management plane: ready", "cluster demo: v1.36.3, 2 of 2 Nodes ready, starting", "cluster demo: v1.36.3, 2 of 2 Nodes ready, available")
+	if lines := strings.Count(out, "\n"); lines != 3 {
+		t.Errorf("%d lines for 3 changes:\n%s", lines, out)
+	}
+	commandtest.Contains(t, w.MustFail("status", "dmeo", "--watch"), `cluster "dmeo" not found`)
+	commandtest.Contains(t, w.MustFail("status", "--watch", "-o", "json"), "omit --output")
 }

@@ -1,0 +1,203 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package exec is the command that runs a command in a node.
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+)
+
+// options say what is run, and with which streams.
+type options struct {
+	node       string
+	command    []string
+	stdin, tty bool
+}
+
+// Command is capcon exec.
+func Command(a *session.App) *cobra.Command {
+	var options options
+	command := &cobra.Command{
+		Use: "exec NODE -- COMMAND [ARGUMENT...]", SuggestFor: []string{"ssh", "shell", "enter"},
+		Short: "Run a command in a node",
+		Long: "Run a command as root in the container of a node, whether its cluster works or not. NODE is the name of a\n" +
+			"Node, a Machine or a container. On a terminal, the command has one too. The exit code is that of the command,\n" +
+			"as in a shell also 126 and 127 if it cannot be run; it is 1 if the node was not found or is not running.",
+		Example: "  capcon exec demo-control-plane-abcde -- crictl ps\n  capcon exec demo-control-plane-abcde -- bash\n" +
+			"  capcon exec -i demo-control-plane-abcde -- tee /etc/motd < motd",
+		Args: cobra.MinimumNArgs(2), //nolint:mnd // A node and a command.
+		PreRunE: func(command *cobra.Command, args []string) error {
+			if at := command.ArgsLenAtDash(); at > 1 || at == 0 {
+				return input.Refuse(input.Problem{
+					Field: "NODE", Value: strings.Join(args[:at], " "), Reason: "not the name of one node", Remedy: "use one name before --",
+				})
+			}
+			options.node, options.command = args[0], args[1:]
+			interactive := a.Interactive()
+			if options.tty && !interactive {
+				return input.Refuse(input.Problem{
+					Field: "--tty", Value: "true", Reason: "standard input and output are not a terminal", Remedy: "omit it; --stdin passes standard input",
+				})
+			}
+			if !command.Flags().Changed("tty") {
+				options.tty = interactive
+			}
+			options.stdin = options.stdin || interactive
+			return nil
+		},
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
+			return run(ctx, s, options)
+		}),
+		ValidArgsFunction: func(command *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return completeNodes(a, command, args)
+		},
+	}
+	flags := command.Flags()
+	flags.BoolVarP(&options.stdin, "stdin", "i", false, "pass standard input to the command (default: if it is a terminal)")
+	flags.BoolVarP(&options.tty, "tty", "t", false, "give the command a terminal (default: if standard input and output are one)")
+	return command
+}
+
+func run(ctx context.Context, s *session.Session, options options) error {
+	nodes, err := s.Engine.ListContainers(ctx, map[string]string{identity.LabelMachine: ""})
+	if err != nil {
+		return err //nolint:wrapcheck // It says what was listed.
+	}
+	node, err := choose(nodes, options.node)
+	if err != nil {
+		return err
+	}
+	if node.Status != engine.StatusRunning {
+		return fmt.Errorf("node %q is not running: its container %s is %s", options.node, node.Name, node.Status)
+	}
+	command := engine.Command{Args: options.command, Stdout: s.Out, Stderr: s.Err}
+	if options.stdin {
+		command.Stdin = closable(s.In)
+	}
+	if options.tty {
+		restore, err := s.RawTerminal()
+		if err != nil {
+			return fmt.Errorf("use the terminal: %w", err)
+		}
+		defer restore()
+		watching, stop := context.WithCancel(ctx)
+		defer stop()
+		command.Terminal = &engine.Terminal{Size: size(s), Sizes: sizes(watching, s)}
+	}
+	_, err = s.Engine.Exec(ctx, node.Name, command)
+	if exit := new(engine.ExitError); errors.As(err, &exit) {
+		return &session.ExitCodeError{Code: exit.Code, Err: session.ErrReported}
+	}
+	return err //nolint:wrapcheck // It names the container.
+}
+
+// choose the node of a name: that of its Machine, which is that of its Node, or of its container.
+func choose(nodes []engine.Container, name string) (engine.Container, error) {
+	var found []engine.Container
+	var names, all []string
+	for _, node := range nodes {
+		machine := node.Labels[identity.LabelMachine]
+		all = append(all, machine)
+		if node.Name == name {
+			return node, nil
+		}
+		if machine == name {
+			found, names = append(found, node), append(names, node.Name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return engine.Container{}, fmt.Errorf("node %q not found; nodes of this engine: %s", name, output.OrNone(all))
+	case 1:
+		return found[0], nil
+	}
+	return engine.Container{}, fmt.Errorf("%d nodes are named %q; use the name of the container: %s", len(found), name, output.OrNone(names))
+}
+
+// closable reads from standard input and can be closed, which ends a read: that of a terminal cannot be ended. What
+// was read meanwhile is lost, as the process ends soon.
+func closable(stdin io.Reader) io.ReadCloser {
+	reader, writer := io.Pipe()
+	go func() {
+		_, err := io.Copy(writer, stdin)
+		_ = writer.CloseWithError(err)
+	}()
+	return reader
+}
+
+// resizeInterval is how often the size of the terminal is looked at: not all systems tell.
+const resizeInterval = 250 * time.Millisecond
+
+func size(s *session.Session) engine.TerminalSize {
+	columns, rows := s.Size(s.Out)
+	return engine.TerminalSize{Columns: uint16(columns), Rows: uint16(rows)} //nolint:gosec // terminals are small
+}
+
+// sizes of the terminal, when it changes, until ctx ends.
+func sizes(ctx context.Context, s *session.Session) <-chan engine.TerminalSize {
+	changes, last := make(chan engine.TerminalSize), size(s)
+	go func() {
+		for s.PauseFor(ctx, resizeInterval, nil) == nil {
+			now := size(s)
+			if now == last {
+				continue
+			}
+			select {
+			case changes <- now:
+				last = now
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return changes
+}
+
+func completeNodes(a *session.App, command *cobra.Command, args []string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	s, err := a.Connect(command.Context())
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer s.Close()
+	nodes, err := s.Engine.ListContainers(command.Context(), map[string]string{identity.LabelMachine: ""})
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for _, node := range nodes {
+		names = append(names, node.Labels[identity.LabelMachine])
+	}
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}
