@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -62,8 +63,14 @@ func Streams(command engine.Command, stderr func(io.Writer) io.Writer) func(io.R
 	}
 }
 
-// Resize gives a terminal its sizes, by a request of the engine, until the returned function is called. A
-// process that has ended meanwhile has none.
+// An engine refuses the size of a process that is about to start.
+const (
+	resizeAttempts = 20
+	resizePause    = 20 * time.Millisecond
+)
+
+// Resize gives a terminal its sizes, by a request of the engine, until the returned function is called. The
+// first one too: Docker before 23.0 does not take it at the start. A process that has ended has none.
 func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.Context, engine.TerminalSize) error) (stop func()) {
 	if terminal == nil {
 		return func() {}
@@ -71,12 +78,16 @@ func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		for {
+		for size := terminal.Size; ; {
+			for range resizeAttempts {
+				if size == (engine.TerminalSize{}) || resize(ctx, size) == nil || Wait(ctx, resizePause) != nil {
+					break
+				}
+			}
 			select {
 			case <-ctx.Done():
 				return
-			case size := <-terminal.Sizes:
-				_ = resize(ctx, size)
+			case size = <-terminal.Sizes:
 			}
 		}
 	})

@@ -91,11 +91,10 @@ func until(ctx context.Context, s *session.Session, board *progress.Board, optio
 		switch {
 		case ctx.Err() != nil:
 			return last, ctx.Err()
+		case session.Transient(err) && s.PlaneReplaced(ctx):
+			s.Client = nil // it was removed with the last cluster, or is another one
 		case session.Transient(err):
 			board.Waiting(session.StepPlane, "not ready: "+management.OneLine(err.Error()))
-			if s.PlaneReplaced(ctx) {
-				s.Client = nil
-			}
 		case err != nil:
 			return last, err
 		default:
