@@ -27,6 +27,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/certs"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/convert"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/doctor"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/down"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/exec"
@@ -106,7 +107,7 @@ func rootCommand(a *session.App) *cobra.Command {
 	root.AddCommand(
 		up.Command(a), down.Command(a), stop.Command(a), stop.StartCommand(a), status.Command(a), wait.Command(a), get.Command(a), exec.Command(a), get.KubeconfigCommand(a), tunnel.Command(a), get.ListCommand(a), gc.Command(a), gc.ForgetCommand(a),
 		logs.Command(a), supportbundle.Command(a), doctor.Command(a), plane.Command(a),
-		image.Command(a), image.LoadCommand(a), registry.Command(a), certs.Command(a), versionCommand(a),
+		image.Command(a), image.LoadCommand(a), registry.Command(a), certs.Command(a), convert.Command(a), versionCommand(a),
 	)
 	return root
 }
