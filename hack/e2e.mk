@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon)
 
@@ -62,6 +62,9 @@ MachinePool: ## Disturb, roll out, drain and delete a machine pool
 	@$(CLUSTER) $@
 
 UnreachableNetwork: ## Make, scale and delete a cluster from a host that does not reach its network
+	@$(CLUSTER) $@
+
+Convert: ## Convert CAPD's templates, have the plane check all of them, and make clusters of some
 	@$(CLUSTER) $@
 
 OwnBootstrap: ## A control plane that starts from its user's own script, without kubeadm
