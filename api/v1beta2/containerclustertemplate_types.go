@@ -41,7 +41,7 @@ type ContainerClusterTemplateResource struct {
 }
 
 // ContainerClusterTemplateResourceSpec is a ContainerClusterSpec without what
-// belongs to one cluster alone, its endpoint and host port.
+// belongs to one cluster alone, its endpoint.
 // +kubebuilder:validation:MinProperties=1
 type ContainerClusterTemplateResourceSpec struct {
 	// network is the engine's network that the containers of the cluster are
@@ -92,8 +92,7 @@ type ContainerClusterTemplateResourceSpec struct {
 	FailureDomains []clusterv1.FailureDomain `json:"failureDomains,omitempty"`
 }
 
-// LoadBalancerTemplate is a LoadBalancer without what belongs to one cluster
-// alone.
+// LoadBalancerTemplate is a LoadBalancer. Its host ports can belong to one cluster alone.
 // +kubebuilder:validation:MinProperties=1
 type LoadBalancerTemplate struct {
 	// type is HAProxy by default.
@@ -106,6 +105,20 @@ type LoadBalancerTemplate struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
+	// hostPort on hostAddress of the engine's host that leads to the API servers, for a
+	// template of a single cluster; by default the engine chooses one for each cluster.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	HostPort int32 `json:"hostPort,omitempty"`
+
+	// hostAddress is the address of the engine's host that hostPort is published on;
+	// 127.0.0.1 by default, 0.0.0.0 for all.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=45
+	HostAddress string `json:"hostAddress,omitempty"`
+
 	// additionalPorts are more TCP ports on which the load balancer leads to the
 	// same ports of the control planes, for a join protocol or a tunnel alongside the
 	// API server, such as 9345. They are not published on the host.
@@ -116,6 +129,16 @@ type LoadBalancerTemplate struct {
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=65535
 	AdditionalPorts []int32 `json:"additionalPorts,omitempty"`
+
+	// portMappings are TCP ports of the control planes that the load balancer publishes on
+	// the engine's host. The load balancer keeps them while control planes are replaced. It
+	// is recreated, within a second or so, when they change.
+	// +optional
+	// +listType=map
+	// +listMapKey=containerPort
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	PortMappings []LoadBalancerPort `json:"portMappings,omitempty"`
 }
 
 // +kubebuilder:object:root=true

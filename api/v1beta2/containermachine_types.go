@@ -113,6 +113,18 @@ type ContainerMachineCommonSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	Devices []Device `json:"devices,omitempty"`
 
+	// dnsSearch are the domains in which the machine's resolver looks for short names, such as
+	// corp.example.com; those that the engine takes from its host by default. A "." alone is
+	// no domain.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^([A-Za-z0-9_][A-Za-z0-9_.-]*|[.])$`
+	DNSSearch []string `json:"dnsSearch,omitempty"`
+
 	// bootstrapTimeout is how long a bootstrap may run before the condition
 	// BootstrapCompleted says that it takes too long; 10m by default.
 	// It does not stop anything: a MachineHealthCheck decides what follows. It
@@ -134,6 +146,9 @@ func (s *ContainerMachineCommonSpec) Immutable() *ContainerMachineCommonSpec {
 	for i, mount := range immutable.ExtraMounts {
 		if mount.ReadOnly != nil && !*mount.ReadOnly {
 			immutable.ExtraMounts[i].ReadOnly = nil
+		}
+		if mount.Propagation == MountPropagationNone {
+			immutable.ExtraMounts[i].Propagation = ""
 		}
 	}
 	for i := range immutable.PortMappings {

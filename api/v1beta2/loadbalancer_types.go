@@ -42,13 +42,20 @@ type LoadBalancer struct {
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
-	// hostPort on 127.0.0.1 of the engine's host that leads to the API
+	// hostPort on hostAddress of the engine's host that leads to the API
 	// servers. The provider fills in the one the engine chose when the load
 	// balancer was first started, and keeps it for life.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	HostPort int32 `json:"hostPort,omitempty"`
+
+	// hostAddress is the address of the engine's host that hostPort is published on;
+	// 127.0.0.1 by default, 0.0.0.0 for all.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=45
+	HostAddress string `json:"hostAddress,omitempty"`
 
 	// additionalPorts are more TCP ports on which the load balancer leads to the
 	// same ports of the control planes, for a join protocol or a tunnel alongside the
@@ -60,6 +67,38 @@ type LoadBalancer struct {
 	// +kubebuilder:validation:items:Minimum=1
 	// +kubebuilder:validation:items:Maximum=65535
 	AdditionalPorts []int32 `json:"additionalPorts,omitempty"`
+
+	// portMappings are TCP ports of the control planes that the load balancer publishes on
+	// the engine's host. The load balancer keeps them while control planes are replaced. It
+	// is recreated, within a second or so, when they change.
+	// +optional
+	// +listType=map
+	// +listMapKey=containerPort
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	PortMappings []LoadBalancerPort `json:"portMappings,omitempty"`
+}
+
+// LoadBalancerPort is a port of the load balancer that is published on the engine's host.
+type LoadBalancerPort struct {
+	// containerPort is the TCP port of the load balancer, which leads to the same port of the
+	// control planes, such as that of an ingress controller with hostPort.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	ContainerPort int32 `json:"containerPort,omitempty"`
+
+	// hostPort is the port of the engine's host.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	HostPort int32 `json:"hostPort,omitempty"`
+
+	// address of the engine's host to listen on; 127.0.0.1 by default, 0.0.0.0 for all.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=45
+	Address string `json:"address,omitempty"`
 }
 
 // ServiceLoadBalancer says what provides Services of type LoadBalancer.

@@ -59,6 +59,19 @@ type PortMapping struct {
 	Protocol PortProtocol `json:"protocol,omitempty"`
 }
 
+// MountPropagation says which mounts of one side of a Mount appear on the other.
+// +kubebuilder:validation:Enum=None;HostToContainer;Bidirectional
+type MountPropagation string
+
+const (
+	// MountPropagationNone is the default.
+	MountPropagationNone MountPropagation = "None"
+	// MountPropagationHostToContainer makes mounts of the host appear in the node.
+	MountPropagationHostToContainer MountPropagation = "HostToContainer"
+	// MountPropagationBidirectional makes mounts of the node appear on the host too.
+	MountPropagationBidirectional MountPropagation = "Bidirectional"
+)
+
 // Mount makes a path of the engine's host visible in a node.
 type Mount struct {
 	// containerPath is an absolute path in the node.
@@ -78,6 +91,12 @@ type Mount struct {
 	// readOnly keeps the node from writing below the path; false by default.
 	// +optional
 	ReadOnly *bool `json:"readOnly,omitempty"`
+
+	// propagation says whether mounts that are made below the path later appear on the
+	// other side: None by default, HostToContainer or Bidirectional. Anything but None needs
+	// a path on a shared mount of the host, as systemd makes them.
+	// +optional
+	Propagation MountPropagation `json:"propagation,omitempty"`
 }
 
 // EnvironmentVariable is a variable of a container.

@@ -47,7 +47,11 @@ const drainInterval = time.Second
 func (s *scope) loadBalancerConfig() haproxy.Config {
 	backends := loadbalancer.Backends(s.controlPlanes, s.loadBalancer)
 	config := haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.endpointPort(), backends)}}
-	for _, port := range s.containerCluster.Spec.LoadBalancer.AdditionalPorts {
+	ports := sets.New(s.containerCluster.Spec.LoadBalancer.AdditionalPorts...)
+	for _, mapping := range s.containerCluster.Spec.LoadBalancer.PortMappings {
+		ports.Insert(mapping.ContainerPort)
+	}
+	for _, port := range sets.List(ports) {
 		config.Frontends = append(config.Frontends, additionalFrontend(uint16(port), backends)) //nolint:gosec // The API admits 1 to 65535.
 	}
 	return config

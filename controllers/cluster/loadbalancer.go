@@ -72,14 +72,13 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
 	}
+	hostPorts, hostAddresses := s.publishedPorts()
 	s.loadBalancer, err = loadbalancer.Ensure(ctx, r.Engine, loadbalancer.Spec{
 		Owner:     s.owner(),
 		Image:     image,
 		Network:   s.networkName(),
 		Addresses: s.pinnedAddresses(),
-		HostPorts: map[uint16]uint16{
-			s.endpointPort(): uint16(s.containerCluster.Spec.LoadBalancer.HostPort), //nolint:gosec // The API admits 1 to 65535.
-		},
+		HostPorts: hostPorts, HostAddresses: hostAddresses,
 		Config: s.loadBalancerConfig(),
 	}, before)
 	if err != nil {
@@ -98,12 +97,30 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// publishedPorts of the load balancer, and the addresses of those that are not on 127.0.0.1.
+func (s *scope) publishedPorts() (hostPorts map[uint16]uint16, addresses map[uint16]netip.Addr) {
+	hostPorts, addresses = map[uint16]uint16{}, map[uint16]netip.Addr{}
+	publish := func(containerPort uint16, hostPort int32, address string) {
+		hostPorts[containerPort] = uint16(hostPort) //nolint:gosec // The API admits 1 to 65535.
+		if parsed, err := netip.ParseAddr(address); err == nil {
+			addresses[containerPort] = parsed
+		}
+	}
+	balancer := s.containerCluster.Spec.LoadBalancer
+	publish(s.endpointPort(), balancer.HostPort, balancer.HostAddress)
+	for _, mapping := range balancer.PortMappings {
+		publish(uint16(mapping.ContainerPort), mapping.HostPort, mapping.Address) //nolint:gosec // The API admits 1 to 65535.
+	}
+	return hostPorts, addresses
+}
+
 // recordLoadBalancer emits Events for the changes of the load balancer.
 func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
 	switch after := s.loadBalancer; {
 	case !before.Exists && after.Exists:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerCreated", "Create",
-			"Created load balancer %s at %s, published on 127.0.0.1:%d", after.Name, after.Address(), after.HostPorts[s.endpointPort()])
+			"Created load balancer %s at %s, published on %s:%d", after.Name, after.Address(),
+			cmp.Or(s.containerCluster.Spec.LoadBalancer.HostAddress, infrav1.DefaultPortAddress), after.HostPorts[s.endpointPort()])
 	case !before.Running && after.Running:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerStarted", "Start", "Started load balancer %s", after.Name)
 	}

@@ -237,7 +237,7 @@ func TestSpecReachesContainer(t *testing.T) {
 	t.Parallel()
 	full := infrav1.ContainerMachineCommonSpec{
 		Image:       builders.NodeImage,
-		ExtraMounts: []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv", ReadOnly: ptr.To(true)}},
+		ExtraMounts: []infrav1.Mount{{ContainerPath: "/data", HostPath: "/srv", ReadOnly: ptr.To(true), Propagation: infrav1.MountPropagationHostToContainer}},
 		Resources: infrav1.MachineResources{
 			CPU: ptr.To(resource.MustParse("1500m")), Memory: ptr.To(resource.MustParse("2Gi")), Pids: 2000,
 		},
@@ -249,6 +249,7 @@ func TestSpecReachesContainer(t *testing.T) {
 		Devices: []infrav1.Device{
 			{Path: "/dev/fuse", ContainerPath: "/dev/other"}, {Name: "vendor.com/class=name"},
 		},
+		DNSSearch:        []string{"corp.example.com"},
 		BootstrapTimeout: &metav1.Duration{Duration: time.Hour},
 	}
 	whole := created(t, full)

@@ -107,6 +107,7 @@ func (s *scope) nodeMachine(image string) node.Machine {
 
 		Environment: s.environment(),
 		CDIDevices:  s.cdiDevices(),
+		DNSSearch:   s.containerMachine.Spec.DNSSearch,
 	}
 }
 
@@ -146,12 +147,19 @@ func (s *scope) archive(host node.Host) ([]byte, error) {
 	return archive, nil
 }
 
+// propagations of mounts, as the kernel names them.
+var propagations = map[infrav1.MountPropagation]engine.Propagation{
+	infrav1.MountPropagationHostToContainer: engine.PropagationSlave,
+	infrav1.MountPropagationBidirectional:   engine.PropagationShared,
+}
+
 // mounts are those of the spec, and its devices that have a path.
 func (s *scope) mounts() []node.Mount {
 	mounts := make([]node.Mount, 0, len(s.containerMachine.Spec.ExtraMounts))
 	for _, mount := range s.containerMachine.Spec.ExtraMounts {
 		mounts = append(mounts, node.Mount{
 			HostPath: mount.HostPath, ContainerPath: mount.ContainerPath, ReadOnly: ptr.Deref(mount.ReadOnly, false),
+			Propagation: propagations[mount.Propagation],
 		})
 	}
 	for _, device := range s.containerMachine.Spec.Devices {

@@ -17,6 +17,8 @@ limitations under the License.
 package conversion
 
 import (
+	"slices"
+
 	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
@@ -26,7 +28,9 @@ func ContainerCluster() Kind[*infrav1.ContainerCluster, *infrav1alpha1.Container
 	return Kind[*infrav1.ContainerCluster, *infrav1alpha1.ContainerCluster]{
 		hub: &infrav1.ContainerCluster{}, spoke: &infrav1alpha1.ContainerCluster{},
 		restore: func(from, to *infrav1.ContainerCluster) {
+			to.Spec.LoadBalancer.HostAddress = from.Spec.LoadBalancer.HostAddress
 			to.Spec.LoadBalancer.AdditionalPorts = from.Spec.LoadBalancer.AdditionalPorts
+			to.Spec.LoadBalancer.PortMappings = from.Spec.LoadBalancer.PortMappings
 			to.Spec.Storage = from.Spec.Storage
 			to.Spec.ServiceLoadBalancer = from.Spec.ServiceLoadBalancer
 			to.Spec.Limits = from.Spec.Limits
@@ -42,7 +46,9 @@ func ContainerClusterTemplate() Kind[*infrav1.ContainerClusterTemplate, *infrav1
 	return Kind[*infrav1.ContainerClusterTemplate, *infrav1alpha1.ContainerClusterTemplate]{
 		hub: &infrav1.ContainerClusterTemplate{}, spoke: &infrav1alpha1.ContainerClusterTemplate{},
 		restore: func(from, to *infrav1.ContainerClusterTemplate) {
-			to.Spec.Template.Spec.LoadBalancer.AdditionalPorts = from.Spec.Template.Spec.LoadBalancer.AdditionalPorts
+			balancer := to.Spec.Template.Spec.LoadBalancer
+			to.Spec.Template.Spec.LoadBalancer = from.Spec.Template.Spec.LoadBalancer
+			to.Spec.Template.Spec.LoadBalancer.Type, to.Spec.Template.Spec.LoadBalancer.Image = balancer.Type, balancer.Image
 			to.Spec.Template.Spec.Storage = from.Spec.Template.Spec.Storage
 			to.Spec.Template.Spec.ServiceLoadBalancer = from.Spec.Template.Spec.ServiceLoadBalancer
 			to.Spec.Template.Spec.Limits = from.Spec.Template.Spec.Limits
@@ -101,4 +107,11 @@ func restoreMachine(from infrav1.ContainerMachineCommonSpec, to *infrav1.Contain
 	to.Environment = from.Environment
 	to.Labels = from.Labels
 	to.Devices = from.Devices
+	to.DNSSearch = from.DNSSearch
+	for i := range to.ExtraMounts {
+		same := func(mount infrav1.Mount) bool { return mount.ContainerPath == to.ExtraMounts[i].ContainerPath }
+		if at := slices.IndexFunc(from.ExtraMounts, same); at >= 0 {
+			to.ExtraMounts[i].Propagation = from.ExtraMounts[at].Propagation
+		}
+	}
 }

@@ -53,6 +53,9 @@ type Spec struct {
 	// CDIDevices are devices by their names in the Container Device Interface, such as
 	// "vendor.com/class=name", which specifications on the engine's host describe.
 	CDIDevices []string `json:",omitzero"`
+	// DNSSearch are the search domains of the resolver; none = the engine's choice, "." = no
+	// domain.
+	DNSSearch []string `json:",omitzero"`
 
 	// Security bounds what the container may do.
 	Security Security
@@ -114,7 +117,23 @@ type Mount struct {
 	// Target is an absolute path in the container.
 	Target   string
 	ReadOnly bool
+	// Propagation of a bind; PropagationPrivate by default.
+	Propagation Propagation `json:",omitzero"`
 }
+
+// Propagation says which mounts below a bind appear on the other side of it, in the kernel's
+// words. A start fails where the path is not on a shared mount of the host.
+type Propagation string
+
+// The propagations of a bind.
+const (
+	// PropagationPrivate: none.
+	PropagationPrivate Propagation = ""
+	// PropagationSlave: those of the host appear in the container.
+	PropagationSlave Propagation = "rslave"
+	// PropagationShared: those of the container appear on the host too.
+	PropagationShared Propagation = "rshared"
+)
 
 // Security bounds what a container may do. The zero value is the engine's
 // default for unprivileged containers.

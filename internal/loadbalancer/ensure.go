@@ -120,14 +120,23 @@ func decide(state State, spec Spec) action {
 	}
 }
 
-// publishes reports whether a running container publishes the ports, on those that are pinned.
+// publishes reports whether a running container publishes the ports and no others, on the host
+// ports that are pinned.
 func publishes(state State, spec Spec) bool {
-	for port, pinned := range spec.HostPorts {
-		if hostPort := state.HostPorts[port]; hostPort == 0 || pinned != 0 && hostPort != pinned {
+	for _, binding := range state.container.Ports {
+		pinned, wanted := spec.HostPorts[binding.ContainerPort]
+		if !wanted || pinned != 0 && binding.HostPort != pinned ||
+			!sameAddress(binding.HostAddress, spec.hostAddress(binding.ContainerPort)) {
 			return false
 		}
 	}
-	return true
+	return len(state.HostPorts) == len(spec.HostPorts)
+}
+
+// sameAddress: engines report all addresses in several ways.
+func sameAddress(a, b netip.Addr) bool {
+	isAny := func(address netip.Addr) bool { return !address.IsValid() || address.IsUnspecified() }
+	return a == b || isAny(a) && isAny(b)
 }
 
 func ours(container engine.Container, spec Spec) bool {

@@ -118,6 +118,20 @@ func TestEnsureAgain(t *testing.T) {
 			},
 			recreated: true,
 		},
+		"MorePorts": {
+			reason: "Ports are published when a container is created.",
+			change: func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec, state loadbalancer.State) {
+				s.HostPorts = map[uint16]uint16{6443: state.HostPorts[6443], 80: 8080}
+			},
+			recreated: true,
+		},
+		"OtherHostAddress": {
+			reason: "It listens where it should.",
+			change: func(_ *testing.T, _ *simulated.Engine, s *loadbalancer.Spec, _ loadbalancer.State) {
+				s.HostAddresses = map[uint16]netip.Addr{6443: netip.IPv4Unspecified()}
+			},
+			recreated: true,
+		},
 		"ExitedOtherImage": {
 			reason: "Another image is the remedy for one that does not run.",
 			change: func(t *testing.T, eng *simulated.Engine, s *loadbalancer.Spec, state loadbalancer.State) {

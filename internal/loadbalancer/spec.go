@@ -53,8 +53,8 @@ type Spec struct {
 	// Addresses are pinned; none = choose, to be pinned by the caller from
 	// State.Addresses.
 	Addresses []netip.Addr
-	// HostAddress that ports are published on; the zero value means 127.0.0.1.
-	HostAddress netip.Addr
+	// HostAddresses by the port of the configuration that each publishes; 127.0.0.1 by default.
+	HostAddresses map[uint16]netip.Addr
 	// HostPorts by the port of the configuration that each publishes. 0 = choose a free
 	// one, to be pinned by the caller from State.HostPorts. Which ports are published is
 	// fixed for the container's life: others need another container.
@@ -104,6 +104,14 @@ func (s Spec) published() string {
 	return strings.Join(ports, ",")
 }
 
+// hostAddress that a port is published on.
+func (s Spec) hostAddress(port uint16) netip.Addr {
+	if address, found := s.HostAddresses[port]; found {
+		return address
+	}
+	return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+}
+
 // pinsHostPorts reports whether no host port is left to be chosen.
 func pinsHostPorts(spec Spec) bool {
 	return !slices.Contains(slices.Collect(maps.Values(spec.HostPorts)), 0)
@@ -139,14 +147,11 @@ func firstConfig(spec Spec) haproxy.Config {
 // containerSpec returns the load balancer's container, without its place. hostPorts are by
 // the port that each publishes.
 func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
-	hostAddress := spec.HostAddress
-	if !hostAddress.IsValid() {
-		hostAddress = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	}
 	name, labels := spec.Name(), spec.labels()
 	var ports []engine.PortBinding
 	var recorded []string
 	for _, port := range slices.Sorted(maps.Keys(hostPorts)) {
+		hostAddress := spec.hostAddress(port)
 		ports = append(ports, engine.PortBinding{HostAddress: hostAddress, HostPort: hostPorts[port], ContainerPort: port})
 		recorded = append(recorded, netip.AddrPortFrom(hostAddress, hostPorts[port]).String()+"/"+engine.ProtocolTCP.Name())
 	}

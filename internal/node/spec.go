@@ -41,12 +41,15 @@ type Machine struct {
 	// CDIDevices of the user, by name. Other devices are Mounts: the
 	// options that engines have for devices do little in a privileged container.
 	CDIDevices []string
+	// DNSSearch are the search domains of the resolver; none = the engine's choice.
+	DNSSearch []string
 }
 
 // Mount makes a path of the engine's host visible in the node.
 type Mount struct {
 	HostPath, ContainerPath string
 	ReadOnly                bool
+	Propagation             engine.Propagation
 }
 
 // Spec returns what the container of a machine is created from. Its place on
@@ -62,6 +65,7 @@ func Spec(machine Machine, host Host) engine.Spec {
 
 		Environment: environment(machine.Environment),
 		CDIDevices:  machine.CDIDevices,
+		DNSSearch:   machine.DNSSearch,
 		Security: engine.Security{
 			// A node mounts file systems, makes cgroups, network namespaces
 			// and devices for its own containers. All capabilities one by
@@ -118,6 +122,8 @@ func mounts(machine Machine, host Host) []engine.Mount {
 			Source:   mount.HostPath,
 			Target:   mount.ContainerPath,
 			ReadOnly: mount.ReadOnly,
+
+			Propagation: mount.Propagation,
 		})
 	}
 	return all

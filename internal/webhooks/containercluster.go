@@ -78,6 +78,7 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 		"certificates and "+kubeconfigs)
 	errs = append(errs, validateUnchangedOnceSet(endpoint.Child("port"), before.Spec.ControlPlaneEndpoint.Port, after.Spec.ControlPlaneEndpoint.Port, kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostPort"), before.Spec.LoadBalancer.HostPort, after.Spec.LoadBalancer.HostPort, kubeconfigs)...)
+	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostAddress"), before.Spec.LoadBalancer.HostAddress, after.Spec.LoadBalancer.HostAddress, kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
 		"it decides who serves the endpoint; restore the value, or create another cluster")...)
 	if hasStarted(before) {
@@ -159,7 +160,8 @@ func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.E
 	errs = append(errs, validateNetwork(spec.Child("network"), resource.Spec.Network)...)
 	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), infrav1.LoadBalancer{
 		Type: resource.Spec.LoadBalancer.Type, Image: resource.Spec.LoadBalancer.Image,
-		AdditionalPorts: resource.Spec.LoadBalancer.AdditionalPorts,
+		HostPort: resource.Spec.LoadBalancer.HostPort, HostAddress: resource.Spec.LoadBalancer.HostAddress,
+		AdditionalPorts: resource.Spec.LoadBalancer.AdditionalPorts, PortMappings: resource.Spec.LoadBalancer.PortMappings,
 	}, 0)...)
 	errs = append(errs, validateRegistries(spec.Child("registries"), resource.Spec.Registries)...)
 	errs = append(errs, validateLimits(spec.Child("limits"), resource.Spec.Limits)...)

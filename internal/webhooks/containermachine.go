@@ -66,6 +66,7 @@ func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSp
 	errs = append(errs, validateEnvironment(path.Child("environment"), spec.Environment)...)
 	errs = append(errs, validateLabels(path.Child("labels"), spec.Labels)...)
 	errs = append(errs, validateDevices(path.Child("devices"), spec.Devices)...)
+	errs = append(errs, validateDNSSearch(path.Child("dnsSearch"), spec.DNSSearch)...)
 	if timeout := spec.BootstrapTimeout; timeout != nil && timeout.Duration <= 0 {
 		errs = append(errs, field.Invalid(path.Child("bootstrapTimeout"), timeout.Duration.String(),
 			"must be greater than 0; omit it, or use a duration such as 10m"))

@@ -115,6 +115,21 @@ func validateDevices(path *field.Path, devices []infrav1.Device) field.ErrorList
 	return errs
 }
 
+func validateDNSSearch(path *field.Path, domains []string) field.ErrorList {
+	if at := slices.Index(domains, "."); at >= 0 && len(domains) > 1 {
+		return field.ErrorList{field.Invalid(path.Index(at), domains[at], "means no domain; remove it, or the others")}
+	}
+	return nil
+}
+
+// validateHostAddress of a port that is published.
+func validateHostAddress(path *field.Path, address string) field.ErrorList {
+	if _, err := netip.ParseAddr(cmp.Or(address, infrav1.DefaultPortAddress)); err != nil {
+		return field.ErrorList{field.Invalid(path, address, "is not an IP address; use 127.0.0.1, or 0.0.0.0 for all addresses of the engine's host")}
+	}
+	return nil
+}
+
 // validatePorts: whether a host port is free is the controller's to know.
 func validatePorts(path *field.Path, mappings []infrav1.PortMapping) field.ErrorList {
 	var errs field.ErrorList
@@ -124,10 +139,7 @@ func validatePorts(path *field.Path, mappings []infrav1.PortMapping) field.Error
 	}
 	used := map[port]bool{}
 	for i, mapping := range mappings {
-		if _, err := netip.ParseAddr(cmp.Or(mapping.Address, infrav1.DefaultPortAddress)); err != nil {
-			errs = append(errs, field.Invalid(path.Index(i).Child("address"), mapping.Address,
-				"is not an IP address; use 127.0.0.1, or 0.0.0.0 for all addresses of the engine's host"))
-		}
+		errs = append(errs, validateHostAddress(path.Index(i).Child("address"), mapping.Address)...)
 		if mapping.HostPort == 0 {
 			continue
 		}

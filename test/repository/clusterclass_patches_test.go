@@ -69,6 +69,15 @@ func TestClusterClassPatches(t *testing.T) {
 			"They are those that were named.", values{"loadBalancer": `{"type":"HAProxy","additionalPorts":[8132,9345]}`},
 			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy","additionalPorts":[8132,9345]}`}},
 		},
+		"host ports": {
+			"They are those that were named.",
+			values{"loadBalancer": `{"type":"HAProxy","hostPort":6444,"hostAddress":"0.0.0.0","portMappings":[{"containerPort":80,"hostPort":8080}]}`},
+			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy","hostPort":6444,"hostAddress":"0.0.0.0","portMappings":[{"containerPort":80,"hostPort":8080}]}`}},
+		},
+		"search domains": {
+			"All nodes have them.", values{"dnsSearch": `["a.example"]`},
+			map[string]values{first: {"dnsSearch": `["a.example"]`}, workers: {"dnsSearch": `["a.example"]`}, pool: {"template.spec.dnsSearch": `["a.example"]`}},
+		},
 		"no image of the balancer": {
 			"The provider has one.", values{"loadBalancer": `{"type":"HAProxy","image":""}`},
 			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy"}`}},

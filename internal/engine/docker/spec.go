@@ -67,6 +67,7 @@ func hostConfig(spec engine.Spec) *container.HostConfig {
 		PortBindings:  network.PortMap{},
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyMode(cmp.Or(spec.Restart, engine.RestartNever))},
 		Tmpfs:         map[string]string{},
+		DNSSearch:     spec.DNSSearch,
 		Resources:     resources(spec.Resources),
 	}
 	for _, port := range spec.Ports {
@@ -77,9 +78,11 @@ func hostConfig(spec engine.Spec) *container.HostConfig {
 			config.Tmpfs[m.Target] = tmpfsOptions(m)
 			continue
 		}
-		config.Mounts = append(config.Mounts, mount.Mount{
-			Type: mount.Type(m.Type), Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly,
-		})
+		translated := mount.Mount{Type: mount.Type(m.Type), Source: m.Source, Target: m.Target, ReadOnly: m.ReadOnly}
+		if m.Propagation != engine.PropagationPrivate {
+			translated.BindOptions = &mount.BindOptions{Propagation: mount.Propagation(m.Propagation)}
+		}
+		config.Mounts = append(config.Mounts, translated)
 	}
 	if len(spec.CDIDevices) > 0 {
 		config.DeviceRequests = []container.DeviceRequest{{Driver: cdiDriver, DeviceIDs: spec.CDIDevices}}

@@ -74,6 +74,8 @@ func processChecks() checks {
 			c.run(t, spec)
 			c.keepsNothing(t, spec.Name)
 		},
+		// Propagation of a bind, unless it is from a private mount.
+		"propagation": showsPropagation,
 		// MemoryBytes bounds memory; OOMKilled says that the kernel killed the last run because of it.
 		"memory": runsOutOfMemory,
 		// Pids bounds the number of processes.
@@ -105,6 +107,10 @@ func specCases() map[string]specCase {
 			s.Hostname = "node-1"
 			s.Environment = map[string]string{"KEY": "a value", "OTHER": "x=y"}
 		}, map[string]string{"hostname": "node-1", "env KEY": "a value", "env OTHER": "x=y", "id": "0:0"}},
+		// DNSSearch replaces what the engine takes from its host.
+		"search domains": {func(s *engine.Spec) {
+			s.DNSSearch = []string{"one.example.com", "two.example.com"}
+		}, map[string]string{"search": "one.example.com two.example.com"}},
 		// The entrypoint is process 1, no init of the engine before it.
 		"first process": {func(*engine.Spec) {}, map[string]string{"pid1 Name": "tool"}},
 		// DropAllCapabilities leaves none but those of AddCapabilities, here bit 10 of the kernel's

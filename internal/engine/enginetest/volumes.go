@@ -18,6 +18,7 @@ package enginetest
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -69,6 +70,34 @@ func volumeChecks() checks {
 				c.wantToolFails(t, "write to a read-only mount", spec.Name, "write", "/host/file", "y")
 			}
 		},
+	}
+}
+
+// showsPropagation: where the host has no shared mount to try, starts are refused.
+func showsPropagation(t *testing.T, c *fixture) {
+	for propagation, want := range map[engine.Propagation]string{
+		engine.PropagationPrivate: "", engine.PropagationSlave: " master:", engine.PropagationShared: " shared:",
+	} {
+		spec := c.spec("propagation" + string(propagation))
+		spec.Mounts = []engine.Mount{{
+			Type: engine.MountBind, Source: c.HostDirectory(t, "file", ""), Target: "/host", Propagation: propagation,
+		}}
+		c.create(t, spec)
+		if err := c.StartContainer(t.Context(), spec.Name); err != nil {
+			if want == "" || !strings.Contains(err.Error(), "not a shared") {
+				t.Errorf("start with propagation %q: %v", propagation, err)
+			}
+			continue
+		}
+		mounts := strings.Split(c.tool(t, spec.Name, "read", "/proc/self/mountinfo"), "\n")
+		at := slices.IndexFunc(mounts, func(line string) bool { return strings.Contains(line, " /host ") })
+		if at < 0 {
+			t.Fatalf("/host is not mounted: %q", mounts)
+		}
+		isPrivate := !strings.Contains(mounts[at], " master:") && !strings.Contains(mounts[at], " shared:")
+		if isPrivate != (want == "") || !strings.Contains(mounts[at], want) {
+			t.Errorf("propagation %q: %q, want %q", propagation, mounts[at], want)
+		}
 	}
 }
 

@@ -164,6 +164,9 @@ func containerOf(spec engine.Spec) (containerBody, error) {
 		Restart: restartPolicy(spec.Restart), Systemd: "false",
 	}
 	attach(&body, spec.Attachment)
+	if len(spec.DNSSearch) > 0 {
+		body.DNSSearch = spec.DNSSearch
+	}
 	for _, port := range spec.Ports {
 		body.Ports = append(body.Ports, portBody{
 			HostIP: port.HostAddress, HostPort: port.HostPort, ContainerPort: port.ContainerPort, Protocol: port.Protocol.Name(),
@@ -217,7 +220,11 @@ func mountOptions(m engine.Mount) []string {
 	case engine.MountTmpfs:
 		return []string{access, "exec", "notmpcopyup"}
 	default:
-		return []string{access, "rbind"}
+		options := []string{access, "rbind"}
+		if m.Propagation != engine.PropagationPrivate {
+			options = append(options, string(m.Propagation))
+		}
+		return options
 	}
 }
 

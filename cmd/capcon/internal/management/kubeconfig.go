@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -83,6 +84,15 @@ func infrastructureOf(ctx context.Context, c client.Client, namespace, name stri
 	return infrastructure, nil
 }
 
+// hostEndpoint is where a client on the engine's host reaches the API servers.
+func hostEndpoint(balancer infrav1.LoadBalancer) string {
+	host := infrav1.DefaultPortAddress
+	if address, err := netip.ParseAddr(balancer.HostAddress); err == nil && !address.IsUnspecified() {
+		host = address.String()
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(balancer.HostPort)))
+}
+
 // throughHostPort points every cluster of a kubeconfig at the published port.
 // The API server's certificate names the endpoint, not 127.0.0.1, so the
 // kubeconfig sets the server name to verify; certificates are never changed for it.
@@ -92,7 +102,7 @@ func throughHostPort(kubeconfig []byte, spec infrav1.ContainerClusterSpec) ([]by
 		return nil, fmt.Errorf("parse kubeconfig: %w", err)
 	}
 	for _, each := range config.Clusters {
-		each.Server = "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(int(spec.LoadBalancer.HostPort)))
+		each.Server = "https://" + hostEndpoint(spec.LoadBalancer)
 		each.TLSServerName = spec.ControlPlaneEndpoint.Host
 	}
 	kubeconfig, err = clientcmd.Write(*config)

@@ -49,7 +49,7 @@ func run(command string, args []string) error {
 	commands := map[string]func([]string) error{
 		"exit": counting(exit), "terminal": counting(terminal), "cat": cat, "big": counting(big), "print": printText,
 		"read": read, "write": write, "stat": stat, "kill": kill,
-		"hostname": hostname, "limit": limit, "cpulimit": cpuLimit, "execfrom": execFrom, "pid1": pid1,
+		"hostname": hostname, "limit": limit, "cpulimit": cpuLimit, "execfrom": execFrom, "pid1": pid1, "search": search,
 		"eat": counting(eat), "spawn": counting(spawn),
 	}
 	switch command {
@@ -243,6 +243,13 @@ func cpuLimit([]string) error {
 // pid1 prints a field of the status of process 1.
 func pid1(args []string) error {
 	value, err := field("/proc/1/status", args[0]+":")
+	fmt.Print(value)
+	return err
+}
+
+// search prints the search domains of the resolver.
+func search([]string) error {
+	value, err := field("/etc/resolv.conf", "search ")
 	fmt.Print(value)
 	return err
 }
