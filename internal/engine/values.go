@@ -122,7 +122,8 @@ type Mount struct {
 }
 
 // Propagation says which mounts below a bind appear on the other side of it, in the kernel's
-// words. A start fails where the path is not on a shared mount of the host.
+// words. Where the path is not on a shared mount of the host, Docker refuses to start the container, and
+// Podman propagates nothing.
 type Propagation string
 
 // The propagations of a bind.

@@ -74,7 +74,7 @@ func processChecks() checks {
 			c.run(t, spec)
 			c.keepsNothing(t, spec.Name)
 		},
-		// Propagation of a bind, unless it is from a private mount.
+		// Propagation of a bind.
 		"propagation": showsPropagation,
 		// MemoryBytes bounds memory; OOMKilled says that the kernel killed the last run because of it.
 		"memory": runsOutOfMemory,

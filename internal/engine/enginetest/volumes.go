@@ -17,6 +17,8 @@ limitations under the License.
 package enginetest
 
 import (
+	"context"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -73,22 +75,21 @@ func volumeChecks() checks {
 	}
 }
 
-// showsPropagation: where the host has no shared mount to try, starts are refused.
+// showsPropagation of a shared mount of the host, which takes root to make.
 func showsPropagation(t *testing.T, c *fixture) {
+	shared := c.HostDirectory(t, "file", "")
+	for _, args := range [][]string{{"--bind", shared, shared}, {"--make-shared", shared}} {
+		if output, err := exec.CommandContext(t.Context(), "mount", args...).CombinedOutput(); err != nil {
+			t.Skipf("mount %v: %v, %s", args, err, output)
+		}
+		t.Cleanup(func() { _ = exec.CommandContext(context.WithoutCancel(t.Context()), "umount", "--lazy", shared).Run() })
+	}
 	for propagation, want := range map[engine.Propagation]string{
 		engine.PropagationPrivate: "", engine.PropagationSlave: " master:", engine.PropagationShared: " shared:",
 	} {
 		spec := c.spec("propagation" + string(propagation))
-		spec.Mounts = []engine.Mount{{
-			Type: engine.MountBind, Source: c.HostDirectory(t, "file", ""), Target: "/host", Propagation: propagation,
-		}}
-		c.create(t, spec)
-		if err := c.StartContainer(t.Context(), spec.Name); err != nil {
-			if want == "" || !strings.Contains(err.Error(), "not a shared") {
-				t.Errorf("start with propagation %q: %v", propagation, err)
-			}
-			continue
-		}
+		spec.Mounts = []engine.Mount{{Type: engine.MountBind, Source: shared, Target: "/host", Propagation: propagation}}
+		c.run(t, spec)
 		mounts := strings.Split(c.tool(t, spec.Name, "read", "/proc/self/mountinfo"), "\n")
 		at := slices.IndexFunc(mounts, func(line string) bool { return strings.Contains(line, " /host ") })
 		if at < 0 {
