@@ -26,6 +26,7 @@ import (
 	"github.com/distribution/reference"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // Bounds of what is asked for.
@@ -75,6 +76,11 @@ type Request struct {
 	PodCIDR, ServiceCIDR string
 	// CPUs and Memory limit each node, as quantities, or None.
 	CPUs, Memory string
+	// Topology is what a file (-f) has in addition to the fields above, with all worker
+	// machines; nil without a file.
+	Topology *clusterv1.Topology
+	// ServiceDomain of a file.
+	ServiceDomain string
 	// Yes says that the user agrees to what is deleted and lost by the request.
 	Yes bool
 	// DryRun asks for the plan only, in the format of Output.

@@ -1,0 +1,21 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package clusterfile reads the files of "capcon up -f": a Cluster manifest, or a configuration of
+// kind, which is converted to the same Cluster that a user of the ClusterClass writes. What has
+// no equivalent is refused with its line; nothing is dropped. It is pure: no engine, no API
+// server.
+package clusterfile

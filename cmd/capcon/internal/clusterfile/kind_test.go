@@ -1,0 +1,372 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package clusterfile
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/yaml"
+)
+
+const header = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n"
+
+// TestConvert has the examples of kind's documentation, in words of our own.
+func TestConvert(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ reason, file, want string }{
+		"nothing": {"The control plane takes Pods.", "", `
+spec:
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1}
+    variables:
+    - {name: allowSchedulingOnControlPlanes, value: true}
+    - {name: cni, value: default}
+`},
+		"high availability": {"Equal nodes are replicas.", `
+name: ha
+nodes:
+- {role: control-plane, image: "kindest/node:v1.36.3"}
+- role: control-plane
+- role: control-plane
+- role: worker
+- role: worker
+`, `
+metadata: {name: ha}
+spec:
+  topology:
+    classRef: {name: ""}
+    version: v1.36.3
+    controlPlane: {replicas: 3}
+    workers: {machineDeployments: [{class: worker, name: worker, replicas: 2}]}
+    variables: [{name: cni, value: default}]
+`},
+		"ingress": {"The load balancer keeps the ports when the control plane is replaced.", `
+nodes:
+- role: control-plane
+  kubeadmConfigPatches:
+  - |
+    kind: InitConfiguration
+    nodeRegistration:
+      kubeletExtraArgs:
+        node-labels: "ingress-ready=true"
+  extraPortMappings:
+  - {containerPort: 80, hostPort: 8080, protocol: TCP}
+  - {containerPort: 443, hostPort: 8443, listenAddress: 127.0.0.1}
+`, `
+spec:
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1, variables: {overrides: [{name: nodeLabels, value: {ingress-ready: "true"}}]}}
+    variables:
+    - {name: allowSchedulingOnControlPlanes, value: true}
+    - {name: cni, value: default}
+    - name: loadBalancer
+      value: {portMappings: [{containerPort: 80, hostPort: 8080, address: 0.0.0.0}, {containerPort: 443, hostPort: 8443, address: 127.0.0.1}]}
+`},
+		"workers": {"Unequal ones are several deployments, and one with a host port is deleted first.", `
+nodes:
+- role: control-plane
+- role: worker
+  labels: {tier: frontend}
+- role: worker
+  extraMounts: [{hostPath: /srv, containerPath: /data, readOnly: true, propagation: HostToContainer}]
+  extraPortMappings: [{containerPort: 30080, hostPort: 8080, protocol: UDP}]
+- role: worker
+  labels: {tier: frontend}
+`, `
+spec:
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1}
+    workers:
+      machineDeployments:
+      - {class: worker, name: worker, replicas: 2, variables: {overrides: [{name: nodeLabels, value: {tier: frontend}}]}}
+      - class: worker
+        name: worker-2
+        replicas: 1
+        rollout: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}}
+        variables:
+          overrides:
+          - {name: extraMounts, value: [{hostPath: /srv, containerPath: /data, readOnly: true, propagation: HostToContainer}]}
+          - {name: portMappings, value: [{containerPort: 30080, hostPort: 8080, address: 0.0.0.0, protocol: UDP}]}
+    variables: [{name: cni, value: default}]
+`},
+		"networking": {"All fields have a place.", `
+networking:
+  ipFamily: ipv4
+  apiServerAddress: 192.0.2.1
+  apiServerPort: 6444
+  podSubnet: 10.240.0.0/16
+  serviceSubnet: 10.0.0.0/16
+  disableDefaultCNI: true
+  kubeProxyMode: nftables
+  dnsSearch: []
+nodes: [{role: control-plane}, {role: worker}]
+`, `
+spec:
+  clusterNetwork: {pods: {cidrBlocks: [10.240.0.0/16]}, services: {cidrBlocks: [10.0.0.0/16]}}
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1}
+    workers: {machineDeployments: [{class: worker, name: worker, replicas: 1}]}
+    variables:
+    - {name: apiServer, value: {certSANs: [localhost, 192.0.2.1]}}
+    - {name: cni, value: none}
+    - {name: dnsSearch, value: ["."]}
+    - {name: kubeProxy, value: {mode: nftables}}
+    - {name: loadBalancer, value: {hostPort: 6444, hostAddress: 192.0.2.1}}
+`},
+		"feature gates": {"All components have them.", `
+featureGates: {B: false, A: true}
+runtimeConfig: {api/alpha: "true"}
+nodes: [{role: control-plane}, {role: worker}]
+`, `
+spec:
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1}
+    workers: {machineDeployments: [{class: worker, name: worker, replicas: 1}]}
+    variables:
+    - {name: apiServer, value: {extraArgs: [{name: feature-gates, value: "A=true,B=false"}, {name: runtime-config, value: api/alpha=true}]}}
+    - {name: cni, value: default}
+    - {name: controllerManager, value: {extraArgs: [{name: feature-gates, value: "A=true,B=false"}]}}
+    - {name: kubeProxy, value: {featureGates: {A: true, B: false}}}
+    - {name: kubelet, value: {featureGates: {A: true, B: false}}}
+    - {name: scheduler, value: {extraArgs: [{name: feature-gates, value: "A=true,B=false"}]}}
+`},
+		"patches of kubeadm": {"Both versions, both forms, of all kinds.", `
+kubeadmConfigPatches:
+- |
+  apiVersion: kubeadm.k8s.io/v1beta3
+  kind: ClusterConfiguration
+  metadata: {name: config}
+  networking: {dnsDomain: other.local}
+  apiServer:
+    extraArgs: {audit-log-path: /var/log/audit.log}
+    extraVolumes: [{name: audit, hostPath: /a, mountPath: /b, readOnly: true, pathType: File}]
+- |
+  apiVersion: kubeadm.k8s.io/v1beta4
+  kind: ClusterConfiguration
+  apiServer:
+    extraArgs: [{name: v, value: "4"}]
+  etcd: {local: {extraArgs: [{name: snapshot-count, value: "5000"}]}}
+  ---
+  kind: JoinConfiguration
+  nodeRegistration:
+    kubeletExtraArgs: {node-labels: "a=b,c=d", v: "2"}
+    taints: [{key: k, value: v, effect: NoSchedule}]
+  ---
+  kind: KubeletConfiguration
+  apiVersion: kubelet.config.k8s.io/v1beta1
+  maxPods: 200
+- |
+  kind: KubeProxyConfiguration
+  conntrack: {maxPerCore: 0}
+kubeadmConfigPatchesJSON6902:
+- group: kubeadm.k8s.io
+  version: v1beta3
+  kind: ClusterConfiguration
+  patch: |
+    - {op: add, path: /apiServer/certSANs/-, value: my-host}
+    - {op: add, path: /scheduler/extraArgs/v, value: "3"}
+nodes:
+- role: control-plane
+- role: worker
+  labels: {c: node}
+  kubeadmConfigPatches: ["{kind: KubeletConfiguration, maxPods: 100}"]
+`, `
+spec:
+  clusterNetwork: {serviceDomain: other.local}
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1}
+    workers:
+      machineDeployments:
+      - class: worker
+        name: worker
+        replicas: 1
+        variables:
+          overrides:
+          - {name: kubelet, value: {maxPods: 100}}
+          - {name: kubeletExtraArgs, value: [{name: v, value: "2"}]}
+          - {name: nodeLabels, value: {a: b, c: d}}
+          - {name: nodeTaints, value: [{key: k, value: v, effect: NoSchedule}]}
+    variables:
+    - name: apiServer
+      value:
+        certSANs: [localhost, 127.0.0.1, my-host]
+        extraArgs: [{name: audit-log-path, value: /var/log/audit.log}, {name: v, value: "4"}]
+        extraVolumes: [{name: audit, hostPath: /a, mountPath: /b, readOnly: true, pathType: File}]
+    - {name: cni, value: default}
+    - {name: etcd, value: {extraArgs: [{name: snapshot-count, value: "5000"}]}}
+    - {name: kubeProxy, value: {conntrack: {maxPerCore: 0}}}
+    - {name: kubelet, value: {maxPods: 200}}
+    - {name: scheduler, value: {extraArgs: [{name: v, value: "3"}]}}
+`},
+		"containerd": {"JSON that sets fields is a merge patch too.", `
+containerdConfigPatches:
+- |-
+  [plugins."io.containerd.grpc.v1.cri".registry]
+  config_path = "/etc/containerd/certs.d"
+containerdConfigPatchesJSON6902:
+- '[{"op": "add", "path": "/plugins/io.containerd.grpc.v1.cri/device_ownership_from_security_context", "value": true}]'
+nodes: [{role: control-plane}, {role: worker}]
+`, `
+spec:
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1}
+    workers: {machineDeployments: [{class: worker, name: worker, replicas: 1}]}
+    variables:
+    - {name: cni, value: default}
+    - name: containerdConfigPatches
+      value:
+      - |-
+        [plugins."io.containerd.grpc.v1.cri".registry]
+        config_path = "/etc/containerd/certs.d"
+      - |
+        [plugins]
+          [plugins."io.containerd.grpc.v1.cri"]
+            device_ownership_from_security_context = true
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, _, err := convertKind("kind.yaml", []byte(header+tc.file))
+			if err != nil {
+				t.Fatalf("%s Got: %v", tc.reason, err)
+			}
+			want := &clusterv1.Cluster{}
+			if err := yaml.UnmarshalStrict([]byte(tc.want), want); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(generic(t, want), generic(t, cluster)); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// generic is a Cluster whose variables can be compared.
+func generic(t *testing.T, cluster *clusterv1.Cluster) (fields map[string]any) {
+	t.Helper()
+	text, err := yaml.Marshal(cluster)
+	if err == nil {
+		err = yaml.Unmarshal(text, &fields)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(fields, "apiVersion")
+	delete(fields, "kind")
+	return fields
+}
+
+func TestConvertRefuses(t *testing.T) {
+	t.Parallel()
+	patch := func(lines ...string) string {
+		return "kubeadmConfigPatches:\n- |\n  " + strings.Join(lines, "\n  ") + "\n"
+	}
+	for name, tc := range map[string]struct{ reason, file, want string }{
+		"field":        {"It is a typing error.", "nodes:\n- roll: worker\n", `kind.yaml:4 "roll": kind has no such field in Node`},
+		"value":        {"It is no number.", "networking: {apiServerPort: many}\n", "kind.yaml:3: cannot unmarshal"},
+		"YAML":         {"It cannot be read.", "nodes: [\n", "kind.yaml: yaml: line"},
+		"role":         {"Kubernetes has none.", "nodes:\n- role: master\n", `kind.yaml:4: nodes[0].role "master"`},
+		"no control":   {"There would be no API server.", "nodes:\n- role: worker\n", "there is no control plane"},
+		"IPv6":         {"The endpoint is IPv4.", "networking:\n  ipFamily: dual\n", `kind.yaml:4: networking.ipFamily "dual"`},
+		"proxy mode":   {"kube-proxy has none.", "networking:\n  kubeProxyMode: fast\n", `kind.yaml:4: networking.kubeProxyMode "fast"`},
+		"subnet":       {"It is no range.", "networking:\n  podSubnet: fd00::/56\n", `kind.yaml:4: networking.podSubnet "fd00::/56"`},
+		"SELinux":      {"It would label the host.", "nodes:\n- extraMounts:\n  - {hostPath: /a, containerPath: /b, selinuxRelabel: true}\n", "kind.yaml:5: nodes[0].extraMounts[0].selinuxRelabel"},
+		"propagation":  {"It is the kernel's word.", "nodes:\n- extraMounts:\n  - {hostPath: /a, containerPath: /b, propagation: rslave}\n", `kind.yaml:5: Unknown MountPropagation: "rslave"`},
+		"no host path": {"Nothing can be mounted.", "nodes:\n- extraMounts:\n  - {containerPath: /b}\n", "nodes[0].extraMounts[0].hostPath: is needed"},
+		"UDP of a control plane": {
+			"The load balancer is TCP only.", "nodes:\n- extraPortMappings:\n  - {containerPort: 53, hostPort: 5300, protocol: UDP}\n",
+			`kind.yaml:5: nodes[0].extraPortMappings[0].protocol "UDP": ports of control planes are ports of the cluster's load balancer`,
+		},
+		"SCTP": {
+			"Docker may have none.", "nodes:\n- role: control-plane\n- role: worker\n  extraPortMappings:\n  - {containerPort: 53, protocol: SCTP}\n",
+			`kind.yaml:7: nodes[1].extraPortMappings[0].protocol "SCTP"`,
+		},
+		"host port twice": {
+			"One of them waits forever.", "nodes:\n- role: control-plane\n- role: worker\n  extraPortMappings: [{containerPort: 1, hostPort: 80}]\n- role: worker\n  extraPortMappings:\n  - containerPort: 2\n    hostPort: 80\n",
+			`kind.yaml:10: nodes[2].extraPortMappings[0].hostPort "80": is that of nodes[1].extraPortMappings[0].hostPort too`,
+		},
+		"host port of the API": {
+			"One of them waits forever.", "networking: {apiServerPort: 6444}\nnodes:\n- extraPortMappings:\n  - {containerPort: 1, hostPort: 6444}\n",
+			"is that of networking.apiServerPort too",
+		},
+		"images": {
+			"Cluster API upgrades in order.", "nodes:\n- {role: control-plane, image: \"kindest/node:v1.36.3\"}\n- {role: worker, image: \"kindest/node:v1.35.4\"}\n",
+			`kind.yaml:5: nodes[1].image "kindest/node:v1.35.4": is another image than kindest/node:v1.36.3`,
+		},
+		"control planes": {"One is replaced by another.", "nodes:\n- role: control-plane\n- role: control-plane\n  labels: {a: b}\n", "kind.yaml:5: nodes[1]: control planes differ"},
+		"no home":        {"It would be dropped.", patch("kind: ClusterConfiguration", "dns: {imageTag: x}"), "kind.yaml:6: kubeadmConfigPatches[0]: ClusterConfiguration.dns: the ClusterClass has no variable"},
+		"version":        {"The image decides it.", patch("kind: ClusterConfiguration", "kubernetesVersion: v1.36.3"), "kind.yaml:6: kubeadmConfigPatches[0]: ClusterConfiguration.kubernetesVersion: the version of the node image decides it"},
+		"null":           {"What it removes is not known here.", patch("kind: KubeletConfiguration", "a:", "  b: null"), "kind.yaml:7: kubeadmConfigPatches[0]: KubeletConfiguration.a.b"},
+		"no kind":        {"kubeadm has none.", patch("kind: Node"), `kind.yaml:5: kubeadmConfigPatches[0] "Node": kubeadm has no such kind`},
+		"old version":    {"It has other fields.", patch("kind: InitConfiguration", "apiVersion: kubeadm.k8s.io/v1beta1"), `"kubeadm.k8s.io/v1beta1": is not a version that is converted`},
+		"number":         {"kubeadm would refuse it.", patch("kind: ClusterConfiguration", "apiServer: {extraArgs: {v: 4}}"), "argument v of extraArgs is 4, which is no text: quote it"},
+		"phase":          {"Nodes would not come up.", patch("kind: InitConfiguration", "skipPhases: [etcd]"), `InitConfiguration.skipPhases "etcd"`},
+		"patch of YAML":  {"It cannot be read.", patch("kind: ["), "does not apply"},
+		"cluster-wide patch of a node": {
+			"There is one for all.", "nodes:\n- kubeadmConfigPatches:\n  - |\n    kind: ClusterConfiguration\n",
+			`nodes[0].kubeadmConfigPatches[0] "ClusterConfiguration": the whole cluster has one`,
+		},
+		"JSON without home": {
+			"It would be dropped.", "kubeadmConfigPatchesJSON6902:\n- kind: ClusterConfiguration\n  patch: |\n    - op: add\n      path: /dns/imageTag\n      value: x\n",
+			`kind.yaml:6: kubeadmConfigPatchesJSON6902[0]: ClusterConfiguration.dns.imageTag "/dns/imageTag"`,
+		},
+		"JSON does not apply": {
+			"There is no such entry.", "kubeadmConfigPatchesJSON6902:\n- kind: ClusterConfiguration\n  patch: '[{\"op\": \"remove\", \"path\": \"/apiServer/extraArgs/none\"}]'\n",
+			"kind.yaml:5: kubeadmConfigPatchesJSON6902[0]: does not apply",
+		},
+		"TOML": {"It cannot be read.", "containerdConfigPatches:\n- |\n  a = 1\n  b =\n", "kind.yaml:6: containerdConfigPatches: does not apply"},
+		"list of containerd": {
+			"A merge replaces lists.", "containerdConfigPatchesJSON6902: ['[{\"op\": \"add\", \"path\": \"/disabled_plugins/-\", \"value\": 1}]']\n",
+			"an entry of a list cannot be merged into TOML",
+		},
+		"remove of containerd": {
+			"A merge cannot.", "containerdConfigPatchesJSON6902: ['[{\"op\": \"remove\", \"path\": \"/plugins\"}]']\n",
+			`"remove": only add and replace can be merged into TOML`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, _, err := convertKind("kind.yaml", []byte(header+tc.file))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s Want %q, got: %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestRelativeMount(t *testing.T) {
+	t.Parallel()
+	cluster, _, err := convertKind("kind.yaml", []byte(header+"nodes:\n- extraMounts: [{hostPath: data, containerPath: /data}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := filepath.Abs("data")
+	if got := string(cluster.Spec.Topology.ControlPlane.Variables.Overrides[0].Value.Raw); !strings.Contains(got, `"`+want+`"`) {
+		t.Errorf("mounts %s, want those of %s", got, want)
+	}
+}
