@@ -19,6 +19,8 @@ package objects
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,24 +55,57 @@ func cluster(v Values) (*clusterv1.Cluster, error) {
 		ObjectMeta: meta(v, v.Name),
 		Spec: clusterv1.ClusterSpec{
 			ClusterNetwork: clusterv1.ClusterNetwork{
-				Pods:     clusterv1.NetworkRanges{CIDRBlocks: []string{v.PodCIDR}},
-				Services: clusterv1.NetworkRanges{CIDRBlocks: []string{v.ServiceCIDR}},
+				ServiceDomain: v.ServiceDomain,
+				Pods:          clusterv1.NetworkRanges{CIDRBlocks: []string{v.PodCIDR}},
+				Services:      clusterv1.NetworkRanges{CIDRBlocks: []string{v.ServiceCIDR}},
 			},
-			Topology: clusterv1.Topology{
-				ClassRef:     clusterv1.ClusterClassRef{Name: ClassName()},
-				Version:      v.KubernetesVersion,
-				ControlPlane: clusterv1.ControlPlaneTopology{Replicas: ptr.To(v.ControlPlanes)},
-				Workers: clusterv1.WorkersTopology{MachineDeployments: []clusterv1.MachineDeploymentTopology{
-					{Class: workers, Name: workers, Replicas: ptr.To(v.Workers)},
-				}},
-				Variables: values,
-			},
+			Topology: topology(v, values),
 		},
 	}
 	if v.CNIManifest == "" {
 		rendered.Annotations = map[string]string{NoCNIAnnotation: ""}
 	}
 	return rendered, nil
+}
+
+// topology of a file or of the fields.
+func topology(v Values, variables []clusterv1.ClusterVariable) clusterv1.Topology {
+	topology := clusterv1.Topology{Workers: clusterv1.WorkersTopology{MachineDeployments: []clusterv1.MachineDeploymentTopology{
+		{Class: workers, Name: workers, Replicas: ptr.To(v.Workers)},
+	}}}
+	if v.Topology != nil {
+		topology = *v.Topology.DeepCopy()
+	}
+	topology.ClassRef = clusterv1.ClusterClassRef{Name: ClassName()}
+	topology.Version = v.KubernetesVersion
+	topology.ControlPlane.Replicas = ptr.To(v.ControlPlanes)
+	topology.Variables = MergeVariables(variables, topology.Variables)
+	return topology
+}
+
+// MergeVariables adds the variables of a file to others: their keys, if they are objects, and
+// the others as a whole.
+func MergeVariables(variables, file []clusterv1.ClusterVariable) []clusterv1.ClusterVariable {
+	merged := slices.Clone(variables)
+	for _, variable := range file {
+		at := slices.IndexFunc(merged, func(other clusterv1.ClusterVariable) bool { return other.Name == variable.Name })
+		if at < 0 {
+			merged = append(merged, variable)
+			continue
+		}
+		var keys, added map[string]json.RawMessage
+		if json.Unmarshal(merged[at].Value.Raw, &keys) != nil || json.Unmarshal(variable.Value.Raw, &added) != nil {
+			merged[at] = variable
+			continue
+		}
+		maps.Copy(keys, added)
+		if string(keys["type"]) == `"None"` && variable.Name == LoadBalancerVariable {
+			delete(keys, "image")
+		}
+		raw, _ := json.Marshal(keys) // It consists of JSON.
+		merged[at].Value = apiextensionsv1.JSON{Raw: raw}
+	}
+	return merged
 }
 
 // variables says all of each value, defaults too: a value is replaced as a

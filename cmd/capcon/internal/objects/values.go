@@ -48,6 +48,11 @@ type Values struct {
 	AllowSchedulingOnControlPlanes bool
 	// PodCIDR and ServiceCIDR are the address ranges within the cluster.
 	PodCIDR, ServiceCIDR string
+	// Topology of a file, whose workers and variables come before those of the fields above; nil
+	// without a file.
+	Topology *clusterv1.Topology
+	// ServiceDomain of the cluster; empty = Kubernetes' default.
+	ServiceDomain string
 	// CNIManifest is applied to the cluster once its API server answers;
 	// empty = the cluster's network is left to the user.
 	CNIManifest string

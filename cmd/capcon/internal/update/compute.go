@@ -104,6 +104,8 @@ func Compute(present Present, request input.Request, chosen Chosen) (Plan, error
 		c.version()
 		c.counts()
 		c.variables()
+		c.file()
+		c.checkCapacity()
 	} else {
 		c.refuseWithoutTopology()
 	}
@@ -215,6 +217,10 @@ func (c *computation) counts() {
 	if c.request.Workers != nil {
 		c.workers(int32(*c.request.Workers)) //nolint:gosec // validated to be small
 	}
+}
+
+// checkCapacity of the Pod network for the nodes after the changes.
+func (c *computation) checkCapacity() {
 	if c.growth <= 0 {
 		return
 	}

@@ -159,8 +159,16 @@ func Creation(cluster *clusterv1.Cluster) Plan {
 	add("spec.clusterNetwork.services.cidrBlocks", cluster.Spec.ClusterNetwork.Services.CIDRBlocks)
 	add("spec.topology.version", topology.Version)
 	add("spec.topology.controlPlane.replicas", topology.ControlPlane.Replicas)
-	for _, deployment := range topology.Workers.MachineDeployments {
-		add(fmt.Sprintf("spec.topology.workers.machineDeployments[%s].replicas", deployment.Name), deployment.Replicas)
+	overrides := func(where string, variables []clusterv1.ClusterVariable) {
+		for _, variable := range variables {
+			add(fmt.Sprintf("%s.variables.overrides[%s].value", where, variable.Name), variable.Value)
+		}
+	}
+	overrides("spec.topology.controlPlane", topology.ControlPlane.Variables.Overrides)
+	for i := range topology.Workers.MachineDeployments {
+		deployment := &topology.Workers.MachineDeployments[i]
+		add(deploymentField(deployment)+".replicas", deployment.Replicas)
+		overrides(deploymentField(deployment), deployment.Variables.Overrides)
 	}
 	for _, variable := range topology.Variables {
 		add(fmt.Sprintf("spec.topology.variables[%s].value", variable.Name), variable.Value)

@@ -40,7 +40,7 @@ func Command(a *session.App) *cobra.Command {
 		Long: "Print clusters, machines or nodes as a table, or as the objects of Kubernetes that they are. Clusters and\n" +
 			"Machines are objects of the management plane, Nodes are those of each cluster.",
 	}
-	command.AddCommand(clustersCommand(a), machinesCommand(a), nodesCommand(a))
+	command.AddCommand(clustersCommand(a), machinesCommand(a), nodesCommand(a), configCommand(a))
 	return command
 }
 

@@ -18,12 +18,16 @@ limitations under the License.
 package up
 
 import (
+	"cmp"
 	"context"
+	"io"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/clusterfile"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
@@ -35,18 +39,21 @@ import (
 func Command(a *session.App) *cobra.Command {
 	var request input.Request
 	var controlPlanes, workers int
+	var path string
 	command := &cobra.Command{
-		Use: "up NAME", SuggestFor: []string{"create", "apply"},
+		Use: "up [NAME]", SuggestFor: []string{"create", "apply"},
 		Short: "Create a cluster, or update an existing one",
 		Long: "Create a cluster and wait until all its Nodes are ready. Run the command again to resume an\n" +
 			"interrupted creation, or to update an existing cluster to the given flags; flags that are not set\n" +
 			"change nothing. A plan is printed before an existing cluster is changed. If it deletes Machines, or replaces\n" +
 			"Machines with PersistentVolumes, it has to be confirmed: on a terminal, or with --yes. Without consent nothing\n" +
-			"is changed, and the exit code is 3.",
-		Example: "  capcon up demo\n  capcon up demo --control-planes 3 --workers 2",
-		Args:    cobra.ExactArgs(1),
+			"is changed, and the exit code is 3.\n\n" +
+			"With --file, the cluster is described by a Cluster manifest or a configuration file of kind; see\n" +
+			"docs/how-to/kind-config.md. Other flags override it.",
+		Example: "  capcon up demo\n  capcon up demo --control-planes 3 --workers 2\n  capcon up -f kind.yaml",
+		Args:    cobra.MaximumNArgs(1),
 		PreRunE: func(command *cobra.Command, args []string) error {
-			request.Name = args[0]
+			request.Name = cmp.Or(args...)
 			if command.Flags().Changed("control-planes") {
 				request.ControlPlanes = &controlPlanes
 			}
@@ -54,6 +61,12 @@ func Command(a *session.App) *cobra.Command {
 				request.Workers = &workers
 			}
 			request = request.Normalize()
+			if path != "" {
+				var err error
+				if request, err = readFile(a.In, path, request); err != nil {
+					return err
+				}
+			}
 			return input.Refuse(slices.Concat(emptyFlags(command), output.CheckFormat(request.Output), checkOutput(command, request), input.Problems(request.Validate()))...)
 		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
@@ -69,6 +82,7 @@ func Command(a *session.App) *cobra.Command {
 		ValidArgsFunction: a.CompleteNames,
 	}
 	flags := command.Flags()
+	flags.StringVarP(&path, "file", "f", "", "file with a Cluster manifest or a configuration of kind; - is standard input")
 	flags.IntVar(&controlPlanes, "control-planes", 1, "control-plane machines: an odd number, such as 1, 3 or 5")
 	flags.IntVar(&workers, "workers", 1, "worker machines; with 0 in a new cluster, control planes take Pods")
 	flags.StringVar(&request.KubernetesVersion, "kubernetes-version", "", "Kubernetes version (default \""+input.DefaultKubernetes()+"\")")
@@ -88,6 +102,21 @@ func Command(a *session.App) *cobra.Command {
 	flags.StringVarP(&request.Output, "output", "o", output.Text, "format of --dry-run: text or json")
 	flags.StringVar(&request.Trace, "trace", "", trace.Usage)
 	return command
+}
+
+// readFile completes a request by a file.
+func readFile(stdin io.Reader, path string, request input.Request) (input.Request, error) {
+	name := path
+	read := func() ([]byte, error) { return os.ReadFile(path) }
+	if path == "-" {
+		name = "standard input"
+		read = func() ([]byte, error) { return io.ReadAll(stdin) }
+	}
+	text, err := read()
+	if err != nil {
+		return request, input.Refuse(input.Problem{Field: "--file", Value: path, Reason: "cannot be read: " + err.Error(), Remedy: "use the path of a file, or -"})
+	}
+	return clusterfile.Read(name, text, request)
 }
 
 // checkOutput refuses a format without the plan that it is for.

@@ -50,8 +50,19 @@ func requested(request input.Request) objects.Values {
 		Workers:           int32(ptr.Deref(request.Workers, 1)),       //nolint:gosec // validated to be small
 		Network:           cmp.Or(request.Network, network.DefaultName),
 		Resources:         requestedResources(request),
+		Topology:          request.Topology, ServiceDomain: request.ServiceDomain,
 	}
-	// Pods have no other node.
-	values.AllowSchedulingOnControlPlanes = values.Workers == 0
+	if request.Topology == nil {
+		// Pods have no other node.
+		values.AllowSchedulingOnControlPlanes = values.Workers == 0
+		return values
+	}
+	values.Workers = 0
+	for _, deployment := range request.Topology.Workers.MachineDeployments {
+		values.Workers += ptr.Deref(deployment.Replicas, 1)
+	}
+	for _, pool := range request.Topology.Workers.MachinePools {
+		values.Workers += ptr.Deref(pool.Replicas, 1)
+	}
 	return values
 }

@@ -31,6 +31,9 @@ func (r *run) checkRequest() error {
 	if err := checkResources(r.request, r.session.Info); err != nil {
 		return err
 	}
+	if err := r.checkMounts(); err != nil {
+		return err
+	}
 	_, err := podNetwork(r.request.CNI, images.NodeImage{}, input.DefaultPodCIDR)
 	return err
 }

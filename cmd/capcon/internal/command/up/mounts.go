@@ -1,0 +1,68 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package up
+
+import (
+	"encoding/json"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+)
+
+// checkMounts refuses paths of a file that the engine's host does not have, if the engine is on
+// this host.
+func (r *run) checkMounts() error {
+	if r.request.Topology == nil || runtime.GOOS != "linux" || plane.IsRemote(r.session.Info) || plane.NeedsTunnels(r.session.Info) {
+		return nil
+	}
+	var problems []input.Problem
+	for where, variables := range variablesByPlace(r.request.Topology) {
+		for _, variable := range variables {
+			var mounts []infrav1.Mount
+			if variable.Name != "extraMounts" || json.Unmarshal(variable.Value.Raw, &mounts) != nil {
+				continue
+			}
+			for _, mount := range mounts {
+				if _, err := os.Stat(mount.HostPath); os.IsNotExist(err) {
+					problems = append(problems, input.Problem{
+						Field: where + ": extraMounts", Value: mount.HostPath, Reason: "not found on this host", Remedy: "create it, or correct the path",
+					})
+				}
+			}
+		}
+	}
+	slices.SortFunc(problems, func(a, b input.Problem) int { return strings.Compare(a.Field, b.Field) })
+	return input.Refuse(problems...)
+}
+
+// variablesByPlace are all variables of a topology by where they are.
+func variablesByPlace(topology *clusterv1.Topology) map[string][]clusterv1.ClusterVariable {
+	places := map[string][]clusterv1.ClusterVariable{
+		"all nodes": topology.Variables, "control planes": topology.ControlPlane.Variables.Overrides,
+	}
+	for _, deployment := range topology.Workers.MachineDeployments {
+		places["MachineDeployment "+deployment.Name] = deployment.Variables.Overrides
+	}
+	return places
+}

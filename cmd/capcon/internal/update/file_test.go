@@ -1,0 +1,165 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package update
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/clusterfile"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+const kindFile = `
+kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+name: demo
+networking: {apiServerPort: 6444}
+nodes:
+- role: control-plane
+- role: worker
+  labels: {tier: front}
+  extraMounts: [{hostPath: /srv, containerPath: /srv}]
+- role: worker
+`
+
+// TestFile: the same file changes nothing; another one changes what differs, once.
+func TestFile(t *testing.T) {
+	t.Parallel()
+	replace := func(old, fresh string) string { return strings.Replace(kindFile, old, fresh, 1) }
+	const workers = "spec.topology.workers.machineDeployments"
+	for name, tc := range map[string]struct {
+		reason, file string
+		// changes are fields, gone Machines that are replaced or deleted; refused is a field.
+		changes, gone []string
+		refused       string
+	}{
+		"the same": {reason: "Defaults that Cluster API adds are no difference.", file: kindFile},
+		"another worker": {"It is like the last.", kindFile + "- role: worker\n", []string{workers + "[worker-2].replicas"}, nil, ""},
+		"no label": {
+			"The file describes all of it.", replace("  labels: {tier: front}\n", ""),
+			[]string{workers + "[worker].variables.overrides[nodeLabels].value"}, []string{"worker-0"}, "",
+		},
+		"unequal worker": {
+			"It has its own MachineDeployment.", kindFile + "- {role: worker, labels: {a: b}}\n",
+			[]string{workers + "[worker-3]"}, nil, "",
+		},
+		"no second worker": {
+			"Its MachineDeployment goes.", strings.TrimSuffix(kindFile, "- role: worker\n"),
+			[]string{workers + "[worker-2]"}, []string{"worker-2-0"}, "",
+		},
+		"kubelet": {
+			"All nodes have one.", kindFile + "kubeadmConfigPatches: ['{kind: KubeletConfiguration, maxPods: 20}']\n",
+			[]string{"spec.topology.variables[kubelet].value"}, []string{"control-plane-0", "worker-0", "worker-2-0"}, "",
+		},
+		"API server": {
+			"Only control planes have one.", kindFile + "runtimeConfig: {api/all: 'true'}\n",
+			[]string{"spec.topology.variables[apiServer].value"}, []string{"control-plane-0"}, "",
+		},
+		"port of the control plane": {
+			"The load balancer alone changes, and keeps its image.", replace("- role: control-plane\n", "- role: control-plane\n  extraPortMappings: [{containerPort: 80, hostPort: 8080}]\n"),
+			[]string{"spec.topology.variables[loadBalancer].value"}, nil, "",
+		},
+		"API server's port": {"kubeconfigs have it.", replace("6444", "6445"), nil, nil, "loadBalancer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			present := createdFrom(t, kindFile)
+			plan, err := Compute(present, requestOf(t, tc.file), Chosen{})
+			if refused := new(input.Error); errors.As(err, &refused) {
+				if refused.Problems[0].Field != tc.refused {
+					t.Errorf("%s Refused: %v", tc.reason, err)
+				}
+				return
+			}
+			must.Succeed(t, err)
+			var changes, gone []string
+			for _, change := range plan.Changes {
+				changes = append(changes, change.Field)
+			}
+			for _, replaced := range plan.Replaced {
+				gone = append(gone, replaced.Name)
+			}
+			for _, deleted := range plan.Deleted {
+				gone = append(gone, names(append(deleted.Machines, deleted.candidates...))...)
+			}
+			if diff := cmp.Diff(tc.changes, changes); diff != "" {
+				t.Errorf("%s Changes (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.gone, gone); diff != "" {
+				t.Errorf("%s Machines (-want +got):\n%s", tc.reason, diff)
+			}
+			if tc.refused != "" {
+				t.Error("it is not refused")
+			}
+			present.Cluster = patched(t, present.Cluster, plan)
+			again := must.Get(Compute(present, requestOf(t, tc.file), Chosen{}))(t)
+			if !again.IsEmpty() {
+				t.Errorf("%s The second time: %s", tc.reason, again)
+			}
+			var balancer map[string]any
+			must.Succeed(t, json.Unmarshal(value(present.Cluster.Spec.Topology.Variables, objects.LoadBalancerVariable), &balancer))
+			if balancer["image"] != "haproxy" || balancer["type"] != "HAProxy" {
+				t.Errorf("the load balancer became %v", balancer)
+			}
+		})
+	}
+}
+
+func requestOf(t *testing.T, text string) input.Request {
+	t.Helper()
+	return must.Get(clusterfile.Read("kind.yaml", []byte(text), input.Request{}))(t)
+}
+
+// createdFrom a file, with a default that Cluster API adds.
+func createdFrom(t *testing.T, text string) Present {
+	t.Helper()
+	request := requestOf(t, text)
+	rendered := must.Get(objects.Render(objects.Values{
+		Namespace: "default", Name: "demo", KubernetesVersion: "v1.36.3", ControlPlanes: 1, NodeImage: "node", LoadBalancerImage: "haproxy",
+		Network: "capcon", PodCIDR: "10.244.0.0/16", ServiceCIDR: "10.96.0.0/16", CNIManifest: "kind: x", Topology: request.Topology,
+	}))(t)
+	present := read(t, must.Get(yaml.Marshal(rendered.Cluster))(t))
+	for i, override := range present.Cluster.Spec.Topology.Workers.MachineDeployments[0].Variables.Overrides {
+		text := strings.Replace(string(override.Value.Raw), `"hostPath"`, `"readOnly":false,"hostPath"`, 1)
+		present.Cluster.Spec.Topology.Workers.MachineDeployments[0].Variables.Overrides[i].Value.Raw = []byte(text)
+	}
+	present.PodNetwork = "kind: x"
+	return present
+}
+
+func patched(t *testing.T, cluster *clusterv1.Cluster, plan Plan) *clusterv1.Cluster {
+	t.Helper()
+	patch := must.Get(plan.Patch())(t)
+	if patch == nil {
+		return cluster
+	}
+	after := must.Get(must.Get(jsonpatch.DecodePatch(patch))(t).Apply(must.Get(json.Marshal(cluster))(t)))(t)
+	result := &clusterv1.Cluster{}
+	must.Succeed(t, json.Unmarshal(after, result))
+	return result
+}
