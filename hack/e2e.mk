@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials KindConfig Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon)
 
@@ -50,6 +50,9 @@ EtcdMemberWithoutNode: ## Delete a member of etcd that is no Node
 	@$(CLUSTER) $@
 
 Certificates: ## Let the certificates of three control planes end, and renew them
+	@$(CLUSTER) $@
+
+KindConfig: ## Clusters from configurations of kind (EXAMPLES=regular expression; default all)
 	@$(CLUSTER) $@
 
 FailureDomains: ## Spread control planes over failure domains and pin workers to some
