@@ -188,24 +188,11 @@ func isKept(err error) bool { return errors.As(err, new(keptError)) }
 func deleteAll(
 	b *progress.Board, options options, names []string, prepare func(name string) (*deletion, error), deleteOne func(*deletion) error,
 ) error {
-	var deletions []*deletion
-	var kept error
-	for _, name := range names {
-		one, err := prepare(name)
-		if reason := whyKept(err); reason != "" {
-			b.Failed("cluster "+name, "not deleted: "+reason)
-			kept = errors.Join(kept, err)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if one != nil {
-			b.Waiting("cluster "+name, "to be deleted")
-			deletions = append(deletions, one)
-		}
-	}
-	if kept != nil && !options.all {
+	deletions, kept, err := prepareAll(b, names, prepare)
+	switch {
+	case err != nil:
+		return errors.Join(kept, err)
+	case kept != nil && !options.all:
 		return keptError{kept}
 	}
 	results := make([]error, len(deletions))
@@ -215,18 +202,45 @@ func deleteAll(
 	}
 	running.Wait()
 	var failed error
-	for i, err := range results {
-		if reason := whyKept(err); reason != "" {
-			b.Failed("cluster "+deletions[i].name, "not deleted: "+reason)
-			kept = errors.Join(kept, err)
-			continue
+	for i, result := range results {
+		if showKept(b, deletions[i].name, result) {
+			kept = errors.Join(kept, result)
+		} else {
+			failed = errors.Join(failed, result)
 		}
-		failed = errors.Join(failed, err)
 	}
 	if failed == nil && kept != nil {
 		return keptError{kept}
 	}
 	return errors.Join(kept, failed)
+}
+
+// prepareAll deletions. Those clusters that are kept are not in it.
+func prepareAll(
+	b *progress.Board, names []string, prepare func(name string) (*deletion, error),
+) (deletions []*deletion, kept, err error) {
+	for _, name := range names {
+		one, err := prepare(name)
+		switch {
+		case showKept(b, name, err):
+			kept = errors.Join(kept, err)
+		case err != nil:
+			return nil, kept, err
+		case one != nil:
+			b.Waiting("cluster "+name, "to be deleted")
+			deletions = append(deletions, one)
+		}
+	}
+	return deletions, kept, nil
+}
+
+// showKept shows that a cluster is kept, and reports whether that is what the error says.
+func showKept(b *progress.Board, name string, err error) bool {
+	reason := whyKept(err)
+	if reason != "" {
+		b.Failed("cluster "+name, "not deleted: "+reason)
+	}
+	return reason != ""
 }
 
 // whyKept says why a cluster is kept; empty where that is not what the error says.
