@@ -58,6 +58,7 @@ func TestStreams(t *testing.T) {
 		"get clusters":   {nil, none, 0, "NAME", ""},
 		"get machines":   {nil, none, 0, "demo-a", ""},
 		"get nodes":      {nil, none, 0, "demo-a", ""},
+		"get config":     {[]string{"demo"}, none, 0, "kind: Cluster", ""},
 		"exec":           {[]string{"demo-a", "--", "x"}, none, 0, "output", "complaint"},
 		"kubeconfig":     {[]string{"demo"}, none, 0, "clusters", ""},
 		"list":           {nil, none, 0, "default/demo", ""},
