@@ -82,6 +82,7 @@ func TestStreams(t *testing.T) {
 		"certs renew":    {[]string{"other"}, none, 1, "", "Error: "},
 		"stop":           {[]string{"other"}, none, 1, "", "Error: "},
 		"start":          {[]string{"other"}, none, 1, "", "Error: "},
+		"convert":        {[]string{"-f", "/nonexistent.yaml"}, none, 1, "", "Error: "},
 		"version":        {nil, none, 0, "KUBERNETES", ""},
 	}
 	for _, name := range leaves(t, commandtest.New(t)) {
