@@ -133,6 +133,9 @@ func Archive(in Input) ([]byte, error) {
 	a.file(path.Join(base, "kubelet-flags"), []byte(lines(flags)))
 	a.file(path.Join(base, "kubelet-settings"), []byte(kubeletSettings(flags)))
 	a.file(path.Join(base, "kubelet"), kubeletScript)
+	if in.Config.KubeadmOperation() == userdata.KubeadmJoinControlPlane {
+		a.file(path.Join(base, "joins-control-plane"), nil)
+	}
 	a.directory(path.Join(base, "steps"))
 	if init := planned.init; init.step != "" {
 		a.directory(path.Join(base, "init"))

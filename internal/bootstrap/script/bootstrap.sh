@@ -128,6 +128,7 @@ prepare() {
 steps() {
   prepare
   [ ! -e "$base/ignition" ] || . "$base/ignition"
+  [ ! -e "$base/joins-control-plane" ] || restart_kubelet_once &
   for step in "$base"/steps/*; do
     [ -d "$step" ] || continue
     case $step in
@@ -142,6 +143,21 @@ steps() {
     esac || exit
   done
   merge_kubelet_flags
+}
+
+# restart_kubelet_once restarts the kubelet of a control plane that joins when the API server alongside it is ready. The
+# kubelet asks only that one for its certificate, and started long before it: without a restart it would ask again after
+# a pause that has doubled up to eight seconds meanwhile, and then register its Node after another.
+restart_kubelet_once() {
+  while kill -0 "$$" 2>/dev/null; do
+    [ ! -e "$root/var/lib/kubelet/pki/kubelet-client-current.pem" ] || return 0
+    # The controller manager talks to the API server of its own node, so this kubeconfig does.
+    if kubectl --kubeconfig="$root/etc/kubernetes/controller-manager.conf" --request-timeout=5s get --raw=/readyz; then
+      systemctl restart kubelet
+      return
+    fi >/dev/null 2>&1
+    sleep 1
+  done
 }
 
 begin_step() {

@@ -96,6 +96,12 @@ func (n *node) read(name string) string {
 	return string(must.Get(os.ReadFile(n.path(name)))(n.t))
 }
 
+// readOptional returns what is in a file that may be missing.
+func (n *node) readOptional(name string) string {
+	content, _ := os.ReadFile(n.path(name))
+	return string(content)
+}
+
 func (n *node) exists(name string) bool {
 	_, err := os.Lstat(n.path(name))
 	return err == nil
