@@ -130,8 +130,10 @@ func (d document) get(key string) *yaml.Node {
 	return value
 }
 
-// encode writes the document from its nodes.
+// encode writes the document as YAML in blocks: kubeadm takes what begins with a brace for JSON, which
+// a document that was JSON no longer is with keys that were added.
 func (d document) encode(out *bytes.Buffer) error {
+	d.root.Style &^= yaml.FlowStyle
 	encoder := yaml.NewEncoder(out)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(d.node); err != nil {

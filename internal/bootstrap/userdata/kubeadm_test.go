@@ -174,3 +174,13 @@ func TestAdaptBroken(t *testing.T) {
 		t.Errorf("a registration that is none stays: %q %v", got, err)
 	}
 }
+
+// TestAdaptJSON: kubeadm reads what begins with a brace as JSON, which it must still be, or YAML in blocks.
+func TestAdaptJSON(t *testing.T) {
+	t.Parallel()
+	const document = `{"apiVersion":"kubeproxy.config.k8s.io/v1alpha1","kind":"KubeProxyConfiguration","mode":"nftables"}`
+	adapted := must.Get(adaptKubeadm([]byte("---\n" + document + "\n")))(t)
+	if text := string(adapted); strings.Contains(text, "{") || !strings.Contains(text, "maxPerCore: 0") {
+		t.Errorf("JSON became:\n%s", text)
+	}
+}
