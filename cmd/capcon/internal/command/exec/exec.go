@@ -153,7 +153,7 @@ func closable(stdin io.Reader) io.ReadCloser {
 	return reader
 }
 
-// resizeInterval is how often the size of the terminal is looked at: not all systems tell.
+// resizeInterval is how often to read the size of the terminal: not all systems send a signal when it changes.
 const resizeInterval = 250 * time.Millisecond
 
 func size(s *session.Session) engine.TerminalSize {

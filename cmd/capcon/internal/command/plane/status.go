@@ -127,7 +127,7 @@ func (r *report) query(ctx context.Context, s *session.Session) error {
 		version, _, _ := unstructured.NestedString(item.Object, "version") // empty where it is no text
 		r.Providers = append(r.Providers, provider{item.GetName(), version})
 	}
-	// Only the program tells which it is without another connection.
+	// The program itself reports its version without another connection.
 	printed, err := s.Engine.Exec(ctx, plane.DefaultName, engine.Command{Args: []string{"kube-apiserver", "--version"}})
 	if err == nil {
 		r.Kubernetes = strings.TrimSpace(strings.TrimPrefix(string(printed.Stdout), "Kubernetes "))

@@ -28,7 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
-// watchInterval lies between two looks at the clusters.
+// watchInterval is how often to read the clusters.
 const watchInterval = 2 * time.Second
 
 // watch shows what changes until ctx ends. That is how the user ends it, and no error. One cluster is shown
