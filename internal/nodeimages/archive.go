@@ -86,13 +86,13 @@ func ReadStream(name string, stream io.Reader, architecture string) (Archive, er
 }
 
 func read(name string, source io.ReadCloser, architecture string) (_ Archive, err error) {
-	fail := func(err error) (Archive, error) { return Archive{}, fmt.Errorf("read image archive %s: %w", name, err) }
+	fail := func(err error) error { return fmt.Errorf("read image archive %s: %w", name, err) }
 	content, err := rewindable(source)
 	if content != source {
 		err = errors.Join(err, source.Close())
 	}
 	if err != nil {
-		return fail(err)
+		return Archive{}, fail(err)
 	}
 	archive := Archive{content: content, temporary: content != source}
 	defer func() {
@@ -107,7 +107,7 @@ func read(name string, source io.ReadCloser, architecture string) (_ Archive, er
 		archive.Images, archive.Names = lists.Images, lists.Names
 	}
 	if err != nil {
-		return fail(err)
+		return Archive{}, fail(err)
 	}
 	archive.Path = name
 	return archive, nil

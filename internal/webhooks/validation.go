@@ -157,7 +157,7 @@ func warnImage(path *field.Path, image string) admission.Warnings {
 }
 
 // validateLoadBalancer: endpointPort is that of the cluster, 0 = the default.
-func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer, endpointPort int32) field.ErrorList {
+func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer, endpointPort int32) field.ErrorList { //nolint:gocognit // A list of checks.
 	ports, mappings := path.Child("additionalPorts"), path.Child("portMappings")
 	if given.Type != infrav1.LoadBalancerNone {
 		errs := validateImage(path.Child("image"), given.Image)

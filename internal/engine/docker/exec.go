@@ -59,10 +59,11 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, fail(e.explainAttach(ctx, name, err))
 	}
-	defer adapter.Resize(ctx, command.Terminal, func(ctx context.Context, size engine.TerminalSize) error {
+	stopResizing := adapter.Resize(ctx, command.Terminal, func(ctx context.Context, size engine.TerminalSize) error {
 		_, err := e.client.ExecResize(ctx, created.ID, client.ExecResizeOptions(consoleSize(size)))
 		return err
-	})()
+	})
+	defer stopResizing()
 	output, err := adapter.Communicate(ctx, hijacked{&attached.HijackedResponse}, command.Stdin, adapter.Streams(command, unchanged))
 	if err != nil {
 		return output, fail(typed(err))

@@ -95,9 +95,10 @@ func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) 
 	if err != nil {
 		return engine.Output{}, fail(err)
 	}
-	defer adapter.Resize(ctx, command.Terminal, func(ctx context.Context, size engine.TerminalSize) error {
+	stopResizing := adapter.Resize(ctx, command.Terminal, func(ctx context.Context, size engine.TerminalSize) error {
 		return e.call(ctx, post(path+"/resize").with("h", fmt.Sprint(size.Rows)).with("w", fmt.Sprint(size.Columns)), nil)
-	})()
+	})
+	defer stopResizing()
 	output, broken := adapter.Communicate(ctx, stream, command.Stdin, adapter.Streams(command, dropAttachErrors))
 	broken = typed(broken)
 	var input *adapter.InputError

@@ -27,7 +27,7 @@ import (
 
 // Exec implements engine.Executor by the handler of HandleExec, which is
 // called without any lock and may use the engine's controls.
-func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) {
+func (e *Engine) Exec(ctx context.Context, name string, command engine.Command) (engine.Output, error) { //nolint:gocognit // Steps, one after the other.
 	call, err := e.begin(ctx, Call{Method: "Exec", Name: name, Mutating: true, Command: slices.Clone(command.Args)})
 	if err != nil {
 		return engine.Output{}, err

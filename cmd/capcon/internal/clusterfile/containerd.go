@@ -51,7 +51,7 @@ func (f *file) containerd() []string {
 
 // mergePatch is the merge patch with the effect of a JSON patch, of which that is possible where
 // it only sets fields of objects; nil where it is refused.
-func (f *file) mergePatch(patch string, at *yaml.Node) map[string]any {
+func (f *file) mergePatch(patch string, at *yaml.Node) map[string]any { //nolint:gocognit // One walk along one path.
 	const path = "containerdConfigPatchesJSON6902"
 	var operations []struct {
 		Op, Path string

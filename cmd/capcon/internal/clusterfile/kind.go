@@ -62,7 +62,7 @@ func (f *file) cluster() *clusterv1.Cluster {
 	f.checkNetworking()
 	controlPlane, workers := f.groups(documents)
 	variables := f.variables(documents)
-	if controlPlane.variables["allowSchedulingOnControlPlanes"] == true || len(workers) == 0 {
+	if allowed, _ := controlPlane.variables["allowSchedulingOnControlPlanes"].(bool); allowed || len(workers) == 0 {
 		// Pods have no other node, as in kind.
 		variables["allowSchedulingOnControlPlanes"] = true
 		delete(controlPlane.variables, "allowSchedulingOnControlPlanes")
@@ -111,7 +111,7 @@ func deployment(index int, group group) clusterv1.MachineDeploymentTopology {
 }
 
 // variables of the whole cluster.
-func (f *file) variables(documents documents) map[string]any {
+func (f *file) variables(documents documents) map[string]any { //nolint:gocognit // A list of variables, each set if it is given.
 	variables := map[string]any{"cni": "default"}
 	if f.Networking.DisableDefaultCNI {
 		variables["cni"] = "none"

@@ -128,7 +128,7 @@ func (f *file) mergeDocument(into documents, at, patch *yaml.Node, path string, 
 }
 
 // check that each field of a patch has a home.
-func (f *file) check(kind string, at, node *yaml.Node, path, field string) {
+func (f *file) check(kind string, at, node *yaml.Node, path, field string) { //nolint:gocognit // One walk through one document.
 	refuse := func(of *yaml.Node, field, value string, refused refusal) {
 		f.refuse(textLine(at, of.Line), path+": "+kind+"."+field, value, refused.reason, refused.remedy)
 	}
@@ -198,7 +198,7 @@ func mergeValues(into, patch map[string]any) {
 func isArguments(key string) bool { return key == "extraArgs" || key == "kubeletExtraArgs" }
 
 // named turns lists of arguments (v1beta4) into maps (v1beta3).
-func named(values map[string]any) error {
+func named(values map[string]any) error { //nolint:gocognit // One walk through one document.
 	for key, value := range values {
 		if fields, ok := value.(map[string]any); ok && !isArguments(key) {
 			if err := named(fields); err != nil {

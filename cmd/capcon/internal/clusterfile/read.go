@@ -129,11 +129,12 @@ func taken(topology *clusterv1.Topology, variable, key string) string {
 }
 
 // Manifest of a Cluster, which makes the same cluster. hasPodNetwork: capcon installed one.
-func Manifest(cluster *clusterv1.Cluster, hasPodNetwork bool) *clusterv1.Cluster {
+func Manifest(cluster *clusterv1.Cluster, hasPodNetwork bool) *clusterv1.Cluster { //nolint:revive // It is a property of the cluster.
 	manifest := stripped(cluster)
 	if hasPodNetwork {
-		variables := without(manifest.Spec.Topology.Variables, podNetwork)
-		manifest.Spec.Topology.Variables = append(variables, list(map[string]any{podNetwork: "default"})...)
+		topology := &manifest.Spec.Topology
+		topology.Variables = without(topology.Variables, podNetwork)
+		topology.Variables = append(topology.Variables, list(map[string]any{podNetwork: "default"})...)
 	}
 	return manifest
 }

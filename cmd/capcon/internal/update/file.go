@@ -60,7 +60,7 @@ func (c *computation) file() {
 }
 
 // fileVariables replaces the list of variables by what the flags and the file say.
-func (c *computation) fileVariables(file []clusterv1.ClusterVariable) {
+func (c *computation) fileVariables(file []clusterv1.ClusterVariable) { //nolint:gocognit // Steps, one after the other.
 	var present []clusterv1.ClusterVariable
 	for _, variable := range c.topology.Variables {
 		keys, _ := c.edited(variable.Name, "")

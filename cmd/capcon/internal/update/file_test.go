@@ -58,7 +58,7 @@ func TestFile(t *testing.T) {
 		changes, gone []string
 		refused       string
 	}{
-		"the same": {reason: "Defaults that Cluster API adds are no difference.", file: kindFile},
+		"the same":       {reason: "Defaults that Cluster API adds are no difference.", file: kindFile},
 		"another worker": {"It is like the last.", kindFile + "- role: worker\n", []string{workers + "[worker-2].replicas"}, nil, ""},
 		"no label": {
 			"The file describes all of it.", replace("  labels: {tier: front}\n", ""),

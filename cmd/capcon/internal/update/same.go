@@ -40,7 +40,7 @@ func (c *computation) same(name string, present, desired json.RawMessage) bool {
 	return sameValue(decode(present), decode(desired), &schema)
 }
 
-func sameValue(present, desired any, schema *clusterv1.JSONSchemaProps) bool {
+func sameValue(present, desired any, schema *clusterv1.JSONSchemaProps) bool { //nolint:gocognit // One case for each kind of value.
 	switch present := present.(type) {
 	case map[string]any:
 		keys, ok := desired.(map[string]any)

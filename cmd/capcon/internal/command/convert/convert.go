@@ -78,7 +78,7 @@ func Command(a *session.App) *cobra.Command {
 	return command
 }
 
-func read(in io.Reader, paths []string, inPlace bool) ([]capd.File, error) {
+func read(in io.Reader, paths []string, inPlace bool) ([]capd.File, error) { //nolint:gocognit,revive // Three kinds of places, one loop; a flag of the command.
 	var files []capd.File
 	for _, path := range paths {
 		if path == standardInput {

@@ -145,7 +145,7 @@ func downWithoutPlane(ctx context.Context, s *session.Session, b *progress.Board
 }
 
 // prepareLost is prepare without a management plane.
-func prepareLost(ctx context.Context, s *session.Session, b *progress.Board, name string, force bool) (*deletion, error) {
+func prepareLost(ctx context.Context, s *session.Session, b *progress.Board, name string, force bool) (*deletion, error) { //nolint:revive // It is a flag of the command.
 	record, _ := s.Records.Get(name)
 	one := &deletion{name: name, record: record, force: force}
 	containers, err := s.Records.ContainersOfOwner(ctx, name, record.OwnerID)

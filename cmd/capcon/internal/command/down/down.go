@@ -169,7 +169,7 @@ func downOnce(ctx context.Context, s *session.Session, b *progress.Board, option
 	err = deleteAll(b, options, names,
 		func(name string) (*deletion, error) { return prepare(ctx, s, b, name, options.force) },
 		func(one *deletion) error { return deleteCluster(ctx, s, b, one) })
-	if err != nil && !(options.all && isKept(err)) {
+	if err != nil && (!options.all || !isKept(err)) {
 		return err
 	}
 	return errors.Join(err, removePlane(ctx, s, b, options))

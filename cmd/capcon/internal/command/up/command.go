@@ -85,6 +85,13 @@ func Command(a *session.App) *cobra.Command {
 	flags.StringVarP(&path, "file", "f", "", "file with a Cluster manifest or a configuration of kind; - is standard input")
 	flags.IntVar(&controlPlanes, "control-planes", 1, "control-plane machines: an odd number, such as 1, 3 or 5")
 	flags.IntVar(&workers, "workers", 1, "worker machines; with 0 in a new cluster, control planes take Pods")
+	addFlags(command, &request)
+	return command
+}
+
+// addFlags that are fields of the request.
+func addFlags(command *cobra.Command, request *input.Request) {
+	flags := command.Flags()
 	flags.StringVar(&request.KubernetesVersion, "kubernetes-version", "", "Kubernetes version (default \""+input.DefaultKubernetes()+"\")")
 	flags.StringVar(&request.Image, "image", "", "node image (default: the one for the Kubernetes version)")
 	flags.StringVar(&request.LoadBalancerImage, "load-balancer-image", "", "haproxy image")
@@ -101,7 +108,6 @@ func Command(a *session.App) *cobra.Command {
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print the plan only; nothing is written, started or pulled")
 	flags.StringVarP(&request.Output, "output", "o", output.Text, "format of --dry-run: text or json")
 	flags.StringVar(&request.Trace, "trace", "", trace.Usage)
-	return command
 }
 
 // readFile completes a request by a file.

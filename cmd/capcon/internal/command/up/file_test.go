@@ -116,8 +116,8 @@ func TestUpRefusesFiles(t *testing.T) {
 			`:5: spec.topology.classRef.name "quick"`,
 		},
 		"field of a manifest": {
-			"It is a typing error.", "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nspec:\n  topology:\n    classRef: {name: container}\n    versoin: v1.36.3\n", nil,
-			`:6: spec.topology.versoin`,
+			"It is a typing error.", "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nspec:\n  topology:\n    classRef: {name: container}\n    kubernetesVersion: v1.36.3\n", nil,
+			`:6: spec.topology.kubernetesVersion`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ import (
 
 // checkMounts refuses paths of a file that the engine's host does not have, if the engine is on
 // this host.
-func (r *run) checkMounts() error {
+func (r *run) checkMounts() error { //nolint:gocognit // Nested lists of one value.
 	if r.request.Topology == nil || runtime.GOOS != "linux" || plane.IsRemote(r.session.Info) || plane.NeedsTunnels(r.session.Info) {
 		return nil
 	}
