@@ -218,7 +218,7 @@ func (r *kindRun) answers(port int) {
 		}
 		response, err := capcontest.NewClient().Do(request)
 		if err != nil {
-			return err.Error(), nil //nolint:nilerr // It is asked again.
+			return err.Error(), nil
 		}
 		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
