@@ -84,8 +84,8 @@ func infrastructureOf(ctx context.Context, c client.Client, namespace, name stri
 	return infrastructure, nil
 }
 
-// hostEndpoint is where a client on the engine's host reaches the API servers.
-func hostEndpoint(balancer infrav1.LoadBalancer) string {
+// HostEndpoint is where a client on the engine's host reaches the API servers.
+func HostEndpoint(balancer infrav1.LoadBalancer) string {
 	host := infrav1.DefaultPortAddress
 	if address, err := netip.ParseAddr(balancer.HostAddress); err == nil && !address.IsUnspecified() {
 		host = address.String()
@@ -102,7 +102,7 @@ func throughHostPort(kubeconfig []byte, spec infrav1.ContainerClusterSpec) ([]by
 		return nil, fmt.Errorf("parse kubeconfig: %w", err)
 	}
 	for _, each := range config.Clusters {
-		each.Server = "https://" + hostEndpoint(spec.LoadBalancer)
+		each.Server = "https://" + HostEndpoint(spec.LoadBalancer)
 		each.TLSServerName = spec.ControlPlaneEndpoint.Host
 	}
 	kubeconfig, err = clientcmd.Write(*config)

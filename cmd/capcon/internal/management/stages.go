@@ -63,7 +63,7 @@ func infrastructureStage(o Observed) Stage {
 	if ptr.Deref(o.Cluster.Status.Initialization.InfrastructureProvisioned, false) {
 		stage.Done = true
 		if o.Infrastructure != nil && o.Infrastructure.Spec.LoadBalancer.HostPort != 0 {
-			stage.Detail = "API server at " + hostEndpoint(o.Infrastructure.Spec.LoadBalancer)
+			stage.Detail = "API server at " + HostEndpoint(o.Infrastructure.Spec.LoadBalancer)
 		}
 		return stage
 	}

@@ -66,8 +66,8 @@ func clusterRow(s *session.Session, observed management.Observed) output.Row {
 	network, server := none, none
 	if infrastructure := observed.Infrastructure; infrastructure != nil {
 		network = cmp.Or(infrastructure.Spec.Network.Name, none)
-		if port := infrastructure.Spec.LoadBalancer.HostPort; port != 0 {
-			server = fmt.Sprintf("127.0.0.1:%d", port)
+		if balancer := infrastructure.Spec.LoadBalancer; balancer.HostPort != 0 {
+			server = management.HostEndpoint(balancer)
 		}
 	}
 	return output.Row{
