@@ -18,6 +18,7 @@ package clusterfile
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -51,7 +52,7 @@ func (f *file) containerd() []string {
 
 // mergePatch is the merge patch with the effect of a JSON patch, of which that is possible where
 // it only sets fields of objects; nil where it is refused.
-func (f *file) mergePatch(patch string, at *yaml.Node) map[string]any { //nolint:gocognit // One walk along one path.
+func (f *file) mergePatch(patch string, at *yaml.Node) map[string]any {
 	const path = "containerdConfigPatchesJSON6902"
 	var operations []struct {
 		Op, Path string
@@ -67,25 +68,35 @@ func (f *file) mergePatch(patch string, at *yaml.Node) map[string]any { //nolint
 			f.refuse(at.Line, path, operation.Op, "only add and replace can be merged into TOML", "use containerdConfigPatches")
 			return nil
 		}
-		into := merged
 		steps := strings.Split(strings.TrimPrefix(operation.Path, "/"), "/")
-		for i, step := range steps {
-			step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-			if step == "-" || step != "" && strings.Trim(step, "0123456789") == "" {
-				f.refuse(at.Line, path, operation.Path, "an entry of a list cannot be merged into TOML", "set the whole list, with containerdConfigPatches")
-				return nil
-			}
-			if i == len(steps)-1 {
-				into[step] = operation.Value
-				break
-			}
-			below, ok := into[step].(map[string]any)
-			if !ok {
-				below = map[string]any{}
-				into[step] = below
-			}
-			into = below
+		if slices.ContainsFunc(steps, isListEntry) {
+			f.refuse(at.Line, path, operation.Path, "an entry of a list cannot be merged into TOML", "set the whole list, with containerdConfigPatches")
+			return nil
 		}
+		set(merged, steps, operation.Value)
 	}
 	return merged
+}
+
+// isListEntry reports whether a step of a JSON pointer is an index, or the end of a list.
+func isListEntry(step string) bool {
+	return step == "-" || step != "" && strings.Trim(step, "0123456789") == ""
+}
+
+// set a value below an object, at the steps of a JSON pointer.
+func set(object map[string]any, steps []string, value any) {
+	last := len(steps) - 1
+	for i, step := range steps {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		if i == last {
+			object[step] = value
+			return
+		}
+		below, ok := object[step].(map[string]any)
+		if !ok {
+			below = map[string]any{}
+			object[step] = below
+		}
+		object = below
+	}
 }

@@ -198,40 +198,47 @@ func mergeValues(into, patch map[string]any) {
 func isArguments(key string) bool { return key == "extraArgs" || key == "kubeletExtraArgs" }
 
 // named turns lists of arguments (v1beta4) into maps (v1beta3).
-func named(values map[string]any) error { //nolint:gocognit // One walk through one document.
+func named(values map[string]any) error {
 	for key, value := range values {
-		if fields, ok := value.(map[string]any); ok && !isArguments(key) {
+		if isArguments(key) {
+			arguments, err := argumentsOf(key, value)
+			if err != nil {
+				return err
+			}
+			values[key] = arguments
+		} else if fields, ok := value.(map[string]any); ok {
 			if err := named(fields); err != nil {
 				return err
 			}
 		}
-		if !isArguments(key) {
-			continue
-		}
-		arguments, isMap := value.(map[string]any)
-		list, isList := value.([]any)
-		if !isMap && !isList {
-			return fmt.Errorf("%s is neither a list nor a map", key)
-		}
-		if isList {
-			arguments = map[string]any{}
-		}
-		for _, entry := range list {
-			argument, _ := entry.(map[string]any)
-			name, _ := argument["name"].(string)
-			if name == "" || arguments[name] != nil {
-				return fmt.Errorf("%s needs a list of arguments with a name and a value, each name once", key)
-			}
-			arguments[name] = argument["value"]
-		}
-		for name, value := range arguments {
-			if _, ok := value.(string); !ok {
-				return fmt.Errorf("argument %s of %s is %v, which is no text: quote it", name, key, value)
-			}
-		}
-		values[key] = arguments
 	}
 	return nil
+}
+
+// argumentsOf a list or a map of arguments, by their names.
+func argumentsOf(key string, value any) (map[string]any, error) {
+	arguments, isMap := value.(map[string]any)
+	list, isList := value.([]any)
+	if !isMap && !isList {
+		return nil, fmt.Errorf("%s is neither a list nor a map", key)
+	}
+	if isList {
+		arguments = map[string]any{}
+	}
+	for _, entry := range list {
+		argument, _ := entry.(map[string]any)
+		name, _ := argument["name"].(string)
+		if name == "" || arguments[name] != nil {
+			return nil, fmt.Errorf("%s needs a list of arguments with a name and a value, each name once", key)
+		}
+		arguments[name] = argument["value"]
+	}
+	for name, value := range arguments {
+		if _, ok := value.(string); !ok {
+			return nil, fmt.Errorf("argument %s of %s is %v, which is no text: quote it", name, key, value)
+		}
+	}
+	return arguments, nil
 }
 
 // listed is the reverse of named.

@@ -17,8 +17,10 @@ limitations under the License.
 package update
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
+	"slices"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
@@ -40,44 +42,39 @@ func (c *computation) same(name string, present, desired json.RawMessage) bool {
 	return sameValue(decode(present), decode(desired), &schema)
 }
 
-func sameValue(present, desired any, schema *clusterv1.JSONSchemaProps) bool { //nolint:gocognit // One case for each kind of value.
+func sameValue(present, desired any, schema *clusterv1.JSONSchemaProps) bool {
 	switch present := present.(type) {
 	case map[string]any:
 		keys, ok := desired.(map[string]any)
-		if !ok {
-			return false
-		}
-		for key := range keys {
-			if _, found := present[key]; !found {
-				return false
-			}
-		}
-		for key, value := range present {
-			below := schema.Properties[key]
-			given, found := keys[key]
-			if !found && below.Default != nil {
-				given, found = decode(below.Default.Raw), true
-			}
-			if !found || !sameValue(value, given, &below) {
-				return false
-			}
-		}
-		return true
+		return ok && sameObject(present, keys, schema)
 	case []any:
 		entries, ok := desired.([]any)
-		if !ok || len(entries) != len(present) {
-			return false
-		}
-		items := schema.Items
-		if items == nil {
-			items = &clusterv1.JSONSchemaProps{}
-		}
-		for i, value := range present {
-			if !sameValue(value, entries[i], items) {
-				return false
-			}
-		}
-		return true
+		return ok && sameList(present, entries, schema.Items)
 	}
 	return reflect.DeepEqual(present, desired)
+}
+
+// sameObject fills in the defaults of what is desired.
+func sameObject(present, desired map[string]any, schema *clusterv1.JSONSchemaProps) bool {
+	for key := range desired {
+		if _, found := present[key]; !found {
+			return false
+		}
+	}
+	for key, value := range present {
+		below := schema.Properties[key]
+		given, found := desired[key]
+		if !found && below.Default != nil {
+			given, found = decode(below.Default.Raw), true
+		}
+		if !found || !sameValue(value, given, &below) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameList(present, desired []any, items *clusterv1.JSONSchemaProps) bool {
+	items = cmp.Or(items, &clusterv1.JSONSchemaProps{})
+	return slices.EqualFunc(present, desired, func(a, b any) bool { return sameValue(a, b, items) })
 }

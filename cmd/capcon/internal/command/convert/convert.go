@@ -24,6 +24,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,10 @@ func Command(a *session.App) *cobra.Command {
 			"  capcon convert -f templates/ --in-place",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			files, err := read(a.In, paths, inPlace)
+			if inPlace && slices.Contains(paths, standardInput) {
+				return errors.New("--in-place needs files; standard input cannot be written")
+			}
+			files, err := read(a.In, paths)
 			if err != nil {
 				return err
 			}
@@ -78,34 +82,45 @@ func Command(a *session.App) *cobra.Command {
 	return command
 }
 
-func read(in io.Reader, paths []string, inPlace bool) ([]capd.File, error) { //nolint:gocognit,revive // Three kinds of places, one loop; a flag of the command.
+func read(in io.Reader, paths []string) ([]capd.File, error) {
 	var files []capd.File
 	for _, path := range paths {
+		read := readTree
 		if path == standardInput {
-			if inPlace {
-				return nil, errors.New("--in-place needs files; standard input cannot be written")
-			}
-			content, err := io.ReadAll(in)
-			if err != nil {
-				return nil, fmt.Errorf("read standard input: %w", err)
-			}
-			files = append(files, capd.File{Name: "standard input", Content: string(content)})
-			continue
+			read = func(string) ([]capd.File, error) { return readInput(in) }
 		}
-		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || name != path && filepath.Ext(name) != ".yaml" && filepath.Ext(name) != ".yml" {
-				return err
-			}
-			content, err := os.ReadFile(name)
-			files = append(files, capd.File{Name: name, Content: string(content)})
-			return err
-		})
+		found, err := read(path)
 		if err != nil {
-			return nil, fmt.Errorf("read manifests: %w", err)
+			return nil, err
 		}
+		files = append(files, found...)
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("no files .yaml or .yml in %s", strings.Join(paths, ", "))
+	}
+	return files, nil
+}
+
+func readInput(in io.Reader) ([]capd.File, error) {
+	content, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	return []capd.File{{Name: "standard input", Content: string(content)}}, nil
+}
+
+// readTree reads a file, or the files .yaml and .yml below a directory.
+func readTree(root string) (files []capd.File, err error) {
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || name != root && filepath.Ext(name) != ".yaml" && filepath.Ext(name) != ".yml" {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		files = append(files, capd.File{Name: name, Content: string(content)})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	return files, nil
 }

@@ -32,28 +32,35 @@ import (
 
 // checkMounts refuses paths of a file that the engine's host does not have, if the engine is on
 // this host.
-func (r *run) checkMounts() error { //nolint:gocognit // Nested lists of one value.
+func (r *run) checkMounts() error {
 	if r.request.Topology == nil || runtime.GOOS != "linux" || plane.IsRemote(r.session.Info) || plane.NeedsTunnels(r.session.Info) {
 		return nil
 	}
 	var problems []input.Problem
 	for where, variables := range variablesByPlace(r.request.Topology) {
-		for _, variable := range variables {
-			var mounts []infrav1.Mount
-			if variable.Name != "extraMounts" || json.Unmarshal(variable.Value.Raw, &mounts) != nil {
-				continue
-			}
-			for _, mount := range mounts {
-				if _, err := os.Stat(mount.HostPath); os.IsNotExist(err) {
-					problems = append(problems, input.Problem{
-						Field: where + ": extraMounts", Value: mount.HostPath, Reason: "not found on this host", Remedy: "create it, or correct the path",
-					})
-				}
-			}
+		for _, path := range missingMounts(variables) {
+			problems = append(problems, input.Problem{
+				Field: where + ": extraMounts", Value: path, Reason: "not found on this host", Remedy: "create it, or correct the path",
+			})
 		}
 	}
 	slices.SortFunc(problems, func(a, b input.Problem) int { return strings.Compare(a.Field, b.Field) })
 	return input.Refuse(problems...)
+}
+
+// missingMounts are the paths of the host that the variables mount and that do not exist.
+func missingMounts(variables []clusterv1.ClusterVariable) (missing []string) {
+	at := slices.IndexFunc(variables, func(variable clusterv1.ClusterVariable) bool { return variable.Name == "extraMounts" })
+	var mounts []infrav1.Mount
+	if at < 0 || json.Unmarshal(variables[at].Value.Raw, &mounts) != nil {
+		return nil // The API server refuses what is no list of mounts.
+	}
+	for _, mount := range mounts {
+		if _, err := os.Stat(mount.HostPath); os.IsNotExist(err) {
+			missing = append(missing, mount.HostPath)
+		}
+	}
+	return missing
 }
 
 // variablesByPlace are all variables of a topology by where they are.
