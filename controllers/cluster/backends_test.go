@@ -18,8 +18,6 @@ package cluster_test
 
 import (
 	"errors"
-	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
@@ -338,73 +336,4 @@ func TestEndIsReported(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestAdditionalPorts lead to the same ports of the control planes, and change without
-// another container.
-func TestAdditionalPorts(t *testing.T) {
-	t.Parallel()
-	w := twoControlPlanes(t)
-	before := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
-	for _, tc := range []struct {
-		ports []int32
-		// servers of port 9345: two, and two without a health check.
-		servers int
-	}{{[]int32{8132, 9345}, 4}, {nil, 0}} {
-		world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
-			c.Spec.LoadBalancer.AdditionalPorts = tc.ports
-		})
-		w.SettleCluster()
-		text := string(must.Get(w.Engine.ReadFile(balancer(), haproxy.ConfigPath))(t))
-		if got := strings.Count(text, ":9345 weight 100\n"); got != tc.servers {
-			t.Errorf("with ports %v, %d servers of port 9345, want %d in:\n%s", tc.ports, got, tc.servers, text)
-		}
-	}
-	if after := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t); after.ID != before.ID {
-		t.Errorf("container %s became %s", before.ID, after.ID)
-	}
-}
-
-// TestPortMappings are published by the load balancer, which is recreated when they change, and
-// lead to the same ports of the control planes.
-func TestPortMappings(t *testing.T) {
-	t.Parallel()
-	w := twoControlPlanes(t)
-	find := func() engine.Container { return must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t) }
-	before := find()
-	for _, tc := range []struct {
-		mappings []infrav1.LoadBalancerPort
-		servers  int
-		want     []engine.PortBinding
-	}{
-		{
-			[]infrav1.LoadBalancerPort{{ContainerPort: 80, HostPort: 8080}, {ContainerPort: 443, HostPort: 8443, Address: "0.0.0.0"}}, 4,
-			[]engine.PortBinding{
-				{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: 8080, ContainerPort: 80},
-				{HostAddress: netip.IPv4Unspecified(), HostPort: 8443, ContainerPort: 443},
-			},
-		},
-		{nil, 0, nil},
-	} {
-		world.Edit(w, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) {
-			c.Spec.LoadBalancer.PortMappings = tc.mappings
-		})
-		w.SettleCluster()
-		after := find()
-		if got := slices.Concat(before.Ports, tc.want); !sameBindings(after.Ports, got) {
-			t.Errorf("published %v, want %v", after.Ports, got)
-		}
-		if !slices.Equal(after.Networks["capcon"].Addresses, before.Networks["capcon"].Addresses) {
-			t.Errorf("the endpoint moved from %v to %v", before.Networks["capcon"].Addresses, after.Networks["capcon"].Addresses)
-		}
-		text := string(must.Get(w.Engine.ReadFile(balancer(), haproxy.ConfigPath))(t))
-		if got := strings.Count(text, ":443 weight 100\n"); got != tc.servers {
-			t.Errorf("%d servers of port 443, want %d in:\n%s", got, tc.servers, text)
-		}
-	}
-}
-
-// sameBindings in any order.
-func sameBindings(a, b []engine.PortBinding) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(port engine.PortBinding) bool { return !slices.Contains(b, port) })
 }
