@@ -18,9 +18,7 @@ package manager
 
 import (
 	"context"
-	"errors"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,6 +47,17 @@ func (silentClusterCache) GetClusterSource(
 	return source.Func(func(context.Context, workqueue.TypedRateLimitingInterface[ctrl.Request]) error { return nil })
 }
 
+// registeredInformers close the channel when the source has registered its handler.
+type registeredInformers struct {
+	*informertest.FakeInformers
+	registered chan struct{}
+}
+
+func (i registeredInformers) WaitForCacheSync(ctx context.Context) bool {
+	close(i.registered)
+	return i.FakeInformers.WaitForCacheSync(ctx)
+}
+
 func TestMachineSetEvents(t *testing.T) {
 	t.Parallel()
 	controlPlane := func(change func(object map[string]any)) *unstructured.Unstructured {
@@ -69,7 +78,7 @@ func TestMachineSetEvents(t *testing.T) {
 	none := controlPlane(func(map[string]any) {})
 	first := versions(version("v1.36.3", 1))
 
-	informers := &informertest.FakeInformers{}
+	informers := registeredInformers{&informertest.FakeInformers{}, make(chan struct{})}
 	informer := must.Get(informers.FakeInformerFor(t.Context(), none))(t)
 	queue := &controllertest.Queue{TypedInterface: workqueue.NewTyped[reconcile.Request]()}
 	events := machineSetEvents{silentClusterCache{}, informers}.GetClusterSource("machineset",
@@ -77,12 +86,7 @@ func TestMachineSetEvents(t *testing.T) {
 			return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: cluster.GetNamespace(), Name: "of-" + cluster.GetName()}}}
 		})
 	must.Succeed(t, events.Start(t.Context(), queue))
-	must.Eventually(t, time.Minute, "the source is started", func(context.Context) error {
-		if informer.Update(none, first); queue.Len() == 0 {
-			return errors.New("nothing is queued")
-		}
-		return nil
-	})
+	<-informers.registered
 	take := func() string {
 		if queue.Len() == 0 {
 			return ""
@@ -91,8 +95,6 @@ func TestMachineSetEvents(t *testing.T) {
 		queue.Done(request)
 		return request.String()
 	}
-	take()
-
 	const woken = "default/of-demo"
 	for name, c := range map[string]struct {
 		reason string
