@@ -22,7 +22,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,10 +41,6 @@ import (
 
 // deleteInterval is how often to check for machines that still exist.
 const deleteInterval = 2 * time.Second
-
-// concurrentRemovals is how many containers are removed concurrently. An engine kills the
-// processes of several containers in the time of one, and unmounts their file systems in turn.
-const concurrentRemovals = 4
 
 // reconcileClusterDeleting is for the time in which the Cluster is deleted and its
 // machines go, which ends with the deletion of the ContainerCluster. Until the last
@@ -137,20 +132,12 @@ func (r *Reconciler) removeSelected(ctx context.Context, s *scope, labels map[st
 	if err != nil {
 		return deleteError(fmt.Errorf("list containers: %w", err))
 	}
-	var removals errgroup.Group
-	removals.SetLimit(concurrentRemovals)
 	for _, container := range containers {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+container.Name)
-		removals.Go(func() error {
-			if err := engine.Remove(ctx, r.Engine, container); err != nil {
-				return err
-			}
-			r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
-			return nil
-		})
-	}
-	if err := removals.Wait(); err != nil {
-		return deleteError(err)
+		if err := engine.Remove(ctx, r.Engine, container); err != nil {
+			return deleteError(err)
+		}
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
 	}
 	return nil
 }
