@@ -161,7 +161,7 @@ func checkPerClusterFields(t *testing.T, api client.Client) {
 	strict := client.WithFieldValidation(api, client.FieldValidation(metav1.FieldValidationStrict))
 	for field, value := range map[string]any{
 		"controlPlaneEndpoint": map[string]any{"host": "a"},
-		"loadBalancer":         map[string]any{"hostPort": int64(8443)},
+		"ownerID":              "abc",
 	} {
 		template := &unstructured.Unstructured{Object: map[string]any{
 			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{field: value}}},
