@@ -99,6 +99,7 @@ published() { sed -n "s/.*\"$2\": \"\(.*\)\".*/\1/p" "${image_archives}/$1.json"
 create_cluster() {
   local node container archive
   kubeconfig="${into}/kubeconfig"
+  export KUBECONFIG="${kubeconfig}.user"
   bin/capcon up "${cluster}" --workers 2 --engine "${ENGINE}"
   bin/capcon kubeconfig "${cluster}" --engine "${ENGINE}" >"${kubeconfig}.new"
   if ! cmp --silent "${kubeconfig}.new" "${kubeconfig}"; then

@@ -88,7 +88,7 @@ in_system() {
 # just logged in. Its mounts end with it.
 chrooted() {
   # shellcheck disable=SC2016 # expanded by the other shell
-  env --ignore-environment PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root unshare --mount sh -ec '
+  env --ignore-environment PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root KUBECONFIG=/tmp/kubeconfig unshare --mount sh -ec '
     mount -t proc proc "$1/proc"
     mount --rbind "$2" "$1$2"
     system="$1"

@@ -33,7 +33,8 @@ main() {
   make images-load build-capcon
   programs="$(mktemp --directory)"
   readonly programs
-  trap 'rm -rf "${programs}"; rm -f tutorial.kubeconfig last-answer' EXIT
+  trap 'rm -rf "${programs}"; rm -f last-answer' EXIT
+  export KUBECONFIG="${programs}/kubeconfig" # not the one of whoever runs this
   provide "${programs}"
   bin/capcon down "${cluster}" --engine "${ENGINE}"
   export PATH="${programs}:${PATH}"

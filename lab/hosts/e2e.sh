@@ -101,7 +101,7 @@ step() {
 }
 
 # on runs a command on the machine as the user of the engine.
-on() { remote "${account}" "PATH=/payload/bin:\$PATH; $1"; }
+on() { remote "${account}" "PATH=/payload/bin:\$PATH; export KUBECONFIG=\$HOME/e2e.kubeconfig; $1"; }
 
 make_payload() {
   local payload="${work}/payload" images_of="${cache}/images" name
@@ -162,7 +162,7 @@ through_ssh() {
   printf '#!/bin/sh\nexec %s -i %s -o UserKnownHostsFile=%s/.ssh/known_hosts "$@"\n' "$(command -v ssh)" "${key}" "${directory}" >"${directory}/ssh"
   chmod +x "${directory}/ssh"
   local client=(env "HOME=${directory}" "PATH=${directory}:${PATH}" "DOCKER_HOST=${ssh_url}" "CONTAINER_HOST=${ssh_url}/run/podman/podman.sock"
-    "CONTAINER_SSHKEY=${key}" "${work}/payload/bin/capcon")
+    "CONTAINER_SSHKEY=${key}" "KUBECONFIG=${directory}/kubeconfig" "${work}/payload/bin/capcon")
   "${client[@]}" doctor --engine "${engine_name}"
   "${client[@]}" status "${cluster}" --engine "${engine_name}"
   "${client[@]}" logs "${cluster}" --engine "${engine_name}" >"${directory}/logs"

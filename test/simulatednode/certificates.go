@@ -91,6 +91,8 @@ func kubeconfigOf(certificate []byte, key *ecdsa.PrivateKey) ([]byte, error) {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["demo"] = &clientcmdapi.Cluster{Server: "https://172.18.0.9:6443"}
 	config.AuthInfos["admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: certificate, ClientKeyData: private}
+	config.Contexts["admin@demo"] = &clientcmdapi.Context{Cluster: "demo", AuthInfo: "admin"}
+	config.CurrentContext = "admin@demo"
 	return clientcmd.Write(*config)
 }
 

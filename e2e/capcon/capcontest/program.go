@@ -111,14 +111,22 @@ func (c *Program) MustShow(args ...string) string {
 	return string(output)
 }
 
-// Command has a state of its own for each engine: the tests of two engines run at the same
-// time with clusters of the same names, and one that is recorded on another engine is unknown.
+// Command has a state and a kubeconfig of its own for each engine: the tests of two engines run at
+// the same time with clusters of the same names, and one that is recorded on another engine is
+// unknown.
 func (c *Program) Command(ctx context.Context, args ...string) *exec.Cmd {
 	c.T.Helper()
 	command := exec.CommandContext(ctx, c.Path, args...)
-	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(must.Get(os.UserHomeDir())(c.T), ".local", "state", "capcon-test", integration.EngineName()))
+	kubeconfig := UserKubeconfig(c.T)
+	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Dir(kubeconfig), "KUBECONFIG="+kubeconfig)
 	command.SysProcAttr = c.Attributes
 	return command
+}
+
+// UserKubeconfig is the path of the kubeconfig of the user who runs the program.
+func UserKubeconfig(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(must.Get(os.UserHomeDir())(t), ".local", "state", "capcon-test", integration.EngineName(), "kubeconfig")
 }
 
 // MustRun is Run, and ends the test where it fails.

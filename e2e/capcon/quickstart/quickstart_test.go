@@ -29,6 +29,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -52,6 +54,7 @@ func TestQuickstart(t *testing.T) {
 	steps := []capcontest.Step{
 		{Name: "up 1+1", Run: func(t *testing.T) { upTraced(t, program.At(t)) }},
 		{Name: "nodes ready", Run: func(t *testing.T) { capcontest.NodesReady(t, program.At(t).ConnectCluster(), 2) }},
+		{Name: "kubectl has its context", Run: func(t *testing.T) { kubectlHasContext(t, true) }},
 		{Name: "nodes have the requested memory", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t)) }},
 		{Name: "docker: metrics-server is installed", Run: func(t *testing.T) { installMetricsServer(t, eng, program.At(t)) }},
 		{Name: "pods talk across nodes", Run: func(t *testing.T) { capcontest.PodsTalk(t, eng, program.At(t)) }},
@@ -73,6 +76,7 @@ func TestQuickstart(t *testing.T) {
 		}},
 		{Name: "the plane as a node sees it", Run: func(t *testing.T) { planeFromNode(t, eng, program.At(t)) }},
 		{Name: "down", Run: func(t *testing.T) { program.At(t).MustRun("down", clusterName) }},
+		{Name: "kubectl has no context", Run: func(t *testing.T) { kubectlHasContext(t, false) }},
 		{Name: "nothing left", Run: func(t *testing.T) { capcontest.NothingLeftSince(t, eng, before) }},
 	}
 	name := must.Get(eng.Info(t.Context()))(t).Name
@@ -80,6 +84,20 @@ func TestQuickstart(t *testing.T) {
 		only, _, isOnly := strings.Cut(s.Name, ": ")
 		return isOnly && only != name && os.Getenv("ALL") == ""
 	}))
+}
+
+// kubectlHasContext checks whether the context of the cluster is the current one, and reaches it.
+func kubectlHasContext(t *testing.T, want bool) {
+	path, name := capcontest.UserKubeconfig(t), "capcon-"+clusterName
+	config := must.Get(clientcmd.LoadFromFile(path))(t)
+	if has := config.CurrentContext == name && config.Contexts[name] != nil; has != want {
+		t.Fatalf("%s has the current context %q, want %q: %t", path, config.CurrentContext, name, want)
+	}
+	if !want {
+		return
+	}
+	client := must.Get(kubernetes.NewForConfig(must.Get(clientcmd.BuildConfigFromFlags("", path))(t)))(t)
+	must.Get(client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
 }
 
 // nodesAreLimited to the memory that the cluster was created with: the kernel enforces it,

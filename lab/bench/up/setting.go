@@ -51,7 +51,8 @@ func (s setting) capcon(ctx context.Context, args ...string) error {
 
 func (s setting) command(ctx context.Context, program string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, program, args...)
-	command.Env = append(os.Environ(), "ENGINE="+s.Engine, "KIND_EXPERIMENTAL_PROVIDER="+s.Engine)
+	command.Env = append(os.Environ(), "ENGINE="+s.Engine, "KIND_EXPERIMENTAL_PROVIDER="+s.Engine,
+		"KUBECONFIG="+filepath.Join(os.TempDir(), "capcon-bench.kubeconfig"))
 	return command
 }
 

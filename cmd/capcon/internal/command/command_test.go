@@ -31,7 +31,7 @@ func TestUpAndDown(t *testing.T) {
 	w.Controllers = w.Become
 	commandtest.Contains(t, w.MustRun("up", "demo"), "engine: simulated", "management plane: ready", "images: localhost/capcon/node:v1.36.3",
 		"nodes: 2 of 2 ready", "Cluster demo is ready after", "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes",
-		"KUBECONFIG="+w.Directory().KubeconfigPath("demo"), "capcon down demo")
+		"The current context of kubectl is capcon-demo, in "+w.Kubeconfig, "kubectl get nodes", "capcon down demo")
 
 	// Manifests of the documentation name it.
 	w.Get("container", &clusterv1.ClusterClass{})

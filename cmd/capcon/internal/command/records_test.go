@@ -36,7 +36,7 @@ func TestStateDirectoryThatCannotBeWritten(t *testing.T) {
 	if strings.Count(out, "Warning: the state directory cannot be changed") != 1 {
 		t.Errorf("up does not warn once:\n%s", out)
 	}
-	commandtest.Contains(t, out, "capcon kubeconfig demo > kubeconfig && export KUBECONFIG=$PWD/kubeconfig")
+	commandtest.Contains(t, out, "The current context of kubectl is capcon-demo")
 	for _, command := range [][]string{{"status"}, {"list"}, {"gc"}, {"kubeconfig", "demo"}, {"logs", "demo"}} {
 		w.MustRun(command...)
 	}
@@ -75,8 +75,8 @@ func TestPrintedPathsAreQuoted(t *testing.T) {
 	t.Parallel()
 	w := commandtest.New(t)
 	w.Controllers = w.Become
-	w.StateHome = filepath.Join(w.StateHome, "my state's")
-	commandtest.Contains(t, w.MustRun("up", "demo"), "export KUBECONFIG='", `my state'\''s/capcon/`)
+	file := filepath.Join(w.StateHome, "my file's")
+	commandtest.Contains(t, w.MustRun("up", "demo", "--kubeconfig", file), "kubectl --kubeconfig '", `my file'\''s' get nodes`)
 }
 
 func TestCommandsWithoutAName(t *testing.T) {

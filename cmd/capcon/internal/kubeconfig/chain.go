@@ -17,11 +17,13 @@ limitations under the License.
 package kubeconfig
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
@@ -33,8 +35,14 @@ type file struct {
 	// before is what it contained.
 	before []byte
 	config *api.Config
-	// changed: it has to be written.
-	changed bool
+	// loaded is what config would be written as before it is changed.
+	loaded []byte
+}
+
+// isChanged reports whether it has to be written.
+func (f *file) isChanged() bool {
+	text, err := clientcmd.Write(*f.config)
+	return err != nil || !bytes.Equal(text, f.loaded)
 }
 
 // kinds of entries, as kubectl names them in "config delete-KIND".
@@ -60,7 +68,6 @@ func (f *file) entries(name string) map[string]map[string]runtime.Object {
 }
 
 func (f *file) remove(kind, name string) {
-	f.changed = true
 	switch kind {
 	case kindContext:
 		delete(f.config.Contexts, name)
@@ -77,7 +84,7 @@ type chain []*file
 func (c chain) changed() []string {
 	var paths []string
 	for _, file := range c {
-		if file.changed {
+		if file.isChanged() {
 			paths = append(paths, file.path)
 		}
 	}
@@ -156,19 +163,18 @@ func (c chain) checkForeign(owner Owner) error {
 	return nil
 }
 
-// merge an entry for the owner, and make it the current one if requested.
-func (c chain) merge(owner Owner, made entry, makeCurrent bool) (Written, error) {
+// merge an entry for the owner.
+func (c chain) merge(owner Owner, made entry) (Written, error) {
 	if err := c.checkForeign(owner); err != nil {
 		return Written{}, err
 	}
 	name, current := owner.Context(), c.current()
 	previous, _ := c.find(owner)
 	marked := mark{Engine: owner.Engine, OwnerID: owner.ID, PreviousContext: previous.PreviousContext}
-	if makeCurrent && current != name {
+	if made.isCurrent && current != name {
 		c.relink(name, previous.PreviousContext)
 		marked.PreviousContext = current
-		into := c.destination()
-		into.config.CurrentContext, into.changed = name, true
+		c.destination().config.CurrentContext = name
 	}
 	if err := c.set(name, marked, made); err != nil {
 		return Written{}, err
@@ -191,23 +197,21 @@ func (c chain) set(name string, marked mark, made entry) error {
 	if before := into.config.Contexts[name]; before != nil {
 		context.Namespace = before.Namespace // of "kubectl config set-context"
 	}
-	into.config.Contexts[name], into.changed = context, true
+	into.config.Contexts[name] = context
 
 	cluster := api.NewCluster()
 	if made.cluster != nil {
 		cluster = made.cluster.DeepCopy()
 	}
 	cluster.Extensions = extensions
-	into = c.holder(kindCluster, name)
-	into.config.Clusters[name], into.changed = cluster, true
+	c.holder(kindCluster, name).config.Clusters[name] = cluster
 
 	user := api.NewAuthInfo()
 	if made.user != nil {
 		user = made.user.DeepCopy()
 	}
 	user.Extensions = extensions
-	into = c.holder(kindUser, name)
-	into.config.AuthInfos[name], into.changed = user, true
+	c.holder(kindUser, name).config.AuthInfos[name] = user
 	return nil
 }
 
@@ -233,7 +237,7 @@ func (c chain) remove(owner Owner) (removed bool) {
 	}
 	for _, file := range c {
 		if file.config.CurrentContext == name {
-			file.config.CurrentContext, file.changed = restored, true
+			file.config.CurrentContext = restored
 		}
 	}
 	return removed
@@ -252,7 +256,7 @@ func (c chain) relink(from, to string) {
 				m.PreviousContext = ""
 			}
 			if extensions, err := m.extensions(); err == nil {
-				context.Extensions[extension], file.changed = extensions[extension], true
+				context.Extensions[extension] = extensions[extension]
 			}
 		}
 	}

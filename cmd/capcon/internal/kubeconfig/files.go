@@ -92,6 +92,9 @@ func (f Files) loadOnce() (chain, error) {
 			return nil, f.refuse(path, "is not a kubeconfig: "+err.Error(), "repair it, or "+anotherFile)
 		}
 		completeMaps(one.config)
+		if one.loaded, err = clientcmd.Write(*one.config); err != nil {
+			return nil, f.refuse(path, "cannot be written again: "+err.Error(), anotherFile)
+		}
 		loaded = append(loaded, one)
 	}
 	return loaded, nil
@@ -112,7 +115,7 @@ func completeMaps(config *api.Config) {
 
 // write a file that was changed, in place as kubectl does, so that links, owner and mode stay.
 func (f Files) write(one *file) error {
-	if !one.changed {
+	if !one.isChanged() {
 		return nil
 	}
 	err := clientcmd.WriteToFile(*one.config, one.path)

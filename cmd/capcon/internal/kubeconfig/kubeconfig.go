@@ -19,9 +19,9 @@ limitations under the License.
 // locked. It changes only entries that capcon wrote.
 //
 //	files, err := kubeconfig.Locate(flag, os.Getenv)
-//	files.Check(ctx, owner, true)          // before anything is created
-//	files.Merge(ctx, owner, content, true) // once the cluster is ready
-//	files.Remove(ctx, owner)               // after it was deleted
+//	files.Check(ctx, owner)          // before anything is created
+//	files.Merge(ctx, owner, content) // once the cluster is ready
+//	files.Remove(ctx, owner)         // after it was deleted
 package kubeconfig
 
 import (
@@ -46,6 +46,8 @@ type Files struct {
 	Source string
 	// Paths in order of precedence, at least one.
 	Paths []string
+	// Switch makes a context that is merged the current one.
+	Switch bool
 	// After is time.After but for tests.
 	After func(time.Duration) <-chan time.Time
 }
@@ -83,16 +85,18 @@ type Written struct {
 	// Path of the file that has the context.
 	Path    string
 	Context string
+	// Changed says that a file was changed.
+	Changed bool
 	// Current says that it is the current context.
 	Current bool
 }
 
 // Check that Merge can write, before there is a cluster: the files can be read and written, and no
 // entry of the name is another's. The error is an *input.Error.
-func (f Files) Check(ctx context.Context, owner Owner, makeCurrent bool) error {
+func (f Files) Check(ctx context.Context, owner Owner) error {
 	loaded, err := f.load()
 	if err == nil {
-		_, err = loaded.merge(owner, entry{}, makeCurrent)
+		_, err = loaded.merge(owner, entry{isCurrent: f.Switch})
 	}
 	if err != nil {
 		return err
@@ -105,8 +109,8 @@ func (f Files) Check(ctx context.Context, owner Owner, makeCurrent bool) error {
 	return nil
 }
 
-// Merge the current context of a kubeconfig, and make it the user's current one if requested.
-func (f Files) Merge(ctx context.Context, owner Owner, kubeconfig []byte, makeCurrent bool) (written Written, err error) {
+// Merge the current context of a kubeconfig.
+func (f Files) Merge(ctx context.Context, owner Owner, kubeconfig []byte) (written Written, err error) {
 	source, err := clientcmd.Load(kubeconfig)
 	if err != nil {
 		return written, fmt.Errorf("parse kubeconfig of cluster %q: %w", owner.Cluster, err)
@@ -115,8 +119,10 @@ func (f Files) Merge(ctx context.Context, owner Owner, kubeconfig []byte, makeCu
 	if err != nil {
 		return written, fmt.Errorf("kubeconfig of cluster %q: %w", owner.Cluster, err)
 	}
+	made.isCurrent = f.Switch
 	err = f.change(ctx, func(loaded chain) error {
-		written, err = loaded.merge(owner, made, makeCurrent)
+		written, err = loaded.merge(owner, made)
+		written.Changed = len(loaded.changed()) > 0
 		return err
 	})
 	return written, err
@@ -190,6 +196,8 @@ func (f Files) changeLocked(ctx context.Context, paths []string, change func(cha
 type entry struct {
 	cluster *api.Cluster
 	user    *api.AuthInfo
+	// isCurrent makes it the current one.
+	isCurrent bool
 }
 
 // entryOf the current context of a kubeconfig.

@@ -59,7 +59,7 @@ func ownerOf(cluster string) Owner {
 }
 
 func filesAt(paths ...string) Files {
-	return Files{Source: "KUBECONFIG", Paths: paths, After: time.After}
+	return Files{Source: "KUBECONFIG", Paths: paths, Switch: true, After: time.After}
 }
 
 func write(t *testing.T, path, content string) string {
@@ -69,9 +69,9 @@ func write(t *testing.T, path, content string) string {
 	return path
 }
 
-func merge(t *testing.T, files Files, owner Owner, makeCurrent bool) Written {
+func merge(t *testing.T, files Files, owner Owner) Written {
 	t.Helper()
-	return must.Get(files.Merge(t.Context(), owner, []byte(strings.ReplaceAll(kubeconfigOf, "TOKEN", owner.ID)), makeCurrent))(t)
+	return must.Get(files.Merge(t.Context(), owner, []byte(strings.ReplaceAll(kubeconfigOf, "TOKEN", owner.ID))))(t)
 }
 
 func load(t *testing.T, paths ...string) *api.Config {
@@ -113,12 +113,15 @@ func TestMergeAndRemove(t *testing.T) {
 	if has := must.Get(files.Has(ownerOf("demo")))(t); has {
 		t.Error("there is a context before there is one")
 	}
-	must.Succeed(t, files.Check(t.Context(), ownerOf("demo"), true))
+	must.Succeed(t, files.Check(t.Context(), ownerOf("demo")))
 	if diff := cmp.Diff(usersOwn, string(must.Get(os.ReadFile(path))(t))); diff != "" {
 		t.Errorf("the check changed the file (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(Written{Path: path, Context: "capcon-demo", Current: true}, merge(t, files, ownerOf("demo"), true)); diff != "" {
+	if diff := cmp.Diff(Written{Path: path, Context: "capcon-demo", Changed: true, Current: true}, merge(t, files, ownerOf("demo"))); diff != "" {
 		t.Errorf("written (-want +got):\n%s", diff)
+	}
+	if again := merge(t, files, ownerOf("demo")); again.Changed {
+		t.Error("the same merged again is a change")
 	}
 	got := load(t, path)
 	if got.CurrentContext != "capcon-demo" || got.Contexts["capcon-demo"].AuthInfo != "capcon-demo" || got.Contexts["capcon-demo"].Cluster != "capcon-demo" ||
@@ -148,13 +151,13 @@ func TestRefreshKeepsWhatTheUserSet(t *testing.T) {
 	t.Parallel()
 	path := write(t, filepath.Join(t.TempDir(), "config"), usersOwn)
 	files := filesAt(path)
-	merge(t, files, ownerOf("demo"), true)
+	merge(t, files, ownerOf("demo"))
 	config := load(t, path)
 	config.Contexts["capcon-demo"].Namespace = "team"
 	must.Succeed(t, clientcmd.WriteToFile(*config, path))
 	again := ownerOf("demo")
-	again.ID = "recreated"
-	if written := merge(t, files, again, false); !written.Current {
+	again.ID, files.Switch = "recreated", false
+	if written := merge(t, files, again); !written.Current {
 		t.Error("the context is not current after a refresh")
 	}
 	got := load(t, path)
@@ -191,7 +194,8 @@ func TestPreviousContext(t *testing.T) {
 				name := step[1:]
 				switch step[0] {
 				case '+', '~':
-					merge(t, files, ownerOf(name), step[0] == '+')
+					files.Switch = step[0] == '+'
+					merge(t, files, ownerOf(name))
 				case '-':
 					_, _, err := files.Remove(t.Context(), ownerOf(name))
 					must.Succeed(t, err)
@@ -219,7 +223,7 @@ func TestSeveralFiles(t *testing.T) {
 	second := write(t, filepath.Join(directory, "second"), usersOwn)
 	third := write(t, filepath.Join(directory, "third"), "")
 	files := filesAt(missing, second, third)
-	if written := merge(t, files, ownerOf("demo"), true); written.Path != second {
+	if written := merge(t, files, ownerOf("demo")); written.Path != second {
 		t.Errorf("a new entry is in %s, want the first file that exists", written.Path)
 	}
 	if _, err := os.Stat(filepath.Dir(missing)); err == nil {
@@ -228,7 +232,7 @@ func TestSeveralFiles(t *testing.T) {
 	// A file before it does not take over the entry.
 	write(t, first, "")
 	files = filesAt(first, second, third)
-	if written := merge(t, files, ownerOf("demo"), true); written.Path != second {
+	if written := merge(t, files, ownerOf("demo")); written.Path != second {
 		t.Errorf("an existing entry is in %s, want %s", written.Path, second)
 	}
 	if got := load(t, first, second); len(load(t, first).Contexts) > 0 || got.CurrentContext != "capcon-demo" {
@@ -236,7 +240,7 @@ func TestSeveralFiles(t *testing.T) {
 	}
 	// Without any file, kubectl takes the last one.
 	files = filesAt(filepath.Join(directory, "x"), filepath.Join(directory, "y", "z"))
-	if written := merge(t, files, ownerOf("demo"), true); written.Path != files.Paths[1] {
+	if written := merge(t, files, ownerOf("demo")); written.Path != files.Paths[1] {
 		t.Errorf("a new file is %s, want the last one", written.Path)
 	}
 	if mode := must.Get(os.Stat(files.Paths[1]))(t).Mode().Perm(); mode != 0o600 {
@@ -273,7 +277,7 @@ func TestRefused(t *testing.T) {
 		}, []string{`has a user "capcon-demo"`, "(kubectl config delete-user capcon-demo)"}},
 		"OtherEngine": {"It is of another cluster.", func(t *testing.T, directory string) string {
 			path := directory + "/config"
-			merge(t, filesAt(path), Owner{Cluster: "demo", Engine: "podman at unix:///p.sock", ID: "other"}, true)
+			merge(t, filesAt(path), Owner{Cluster: "demo", Engine: "podman at unix:///p.sock", ID: "other"})
 			return path
 		}, []string{`has a context "capcon-demo" of a cluster on podman at unix:///p.sock`}},
 	}
@@ -288,7 +292,7 @@ func TestRefused(t *testing.T) {
 				return passed
 			}
 			before, _ := os.ReadFile(path)
-			err := files.Check(t.Context(), ownerOf("demo"), true)
+			err := files.Check(t.Context(), ownerOf("demo"))
 			if len(input.Problems(err)) != 1 {
 				t.Fatalf("%s Want one problem, got %v", tc.reason, err)
 			}
@@ -300,7 +304,7 @@ func TestRefused(t *testing.T) {
 			if strings.Contains(err.Error(), "token") {
 				t.Errorf("the error has contents: %v", err)
 			}
-			if _, err := files.Merge(t.Context(), ownerOf("demo"), []byte(kubeconfigOf), true); err == nil {
+			if _, err := files.Merge(t.Context(), ownerOf("demo"), []byte(kubeconfigOf)); err == nil {
 				t.Error("it was merged though the check refuses it")
 			}
 			if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -315,7 +319,7 @@ func TestRemoveKeepsOthers(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config")
 	files := filesAt(path)
-	merge(t, files, ownerOf("demo"), true)
+	merge(t, files, ownerOf("demo"))
 	before := must.Get(os.ReadFile(path))(t)
 	for _, other := range []Owner{{Cluster: "demo", Engine: "podman", ID: "other"}, {Cluster: "dem", Engine: docker, ID: "demo-id"}, {Cluster: "demo", Engine: "podman"}} {
 		if removed, _, err := files.Remove(t.Context(), other); removed || err != nil {
@@ -339,7 +343,7 @@ func TestConcurrentMerges(t *testing.T) {
 	var running sync.WaitGroup
 	for _, name := range names {
 		running.Go(func() {
-			if _, err := filesAt(path).Merge(t.Context(), ownerOf(name), []byte(kubeconfigOf), true); err != nil {
+			if _, err := filesAt(path).Merge(t.Context(), ownerOf(name), []byte(kubeconfigOf)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -363,7 +367,7 @@ func TestInterruptedWhileLocked(t *testing.T) {
 		cancel()
 		return nil
 	}
-	if _, err := files.Merge(ctx, ownerOf("demo"), []byte(kubeconfigOf), true); !errors.Is(err, context.Canceled) {
+	if _, err := files.Merge(ctx, ownerOf("demo"), []byte(kubeconfigOf)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -372,7 +376,7 @@ func TestUnusableKubeconfig(t *testing.T) {
 	t.Parallel()
 	for _, kubeconfig := range []string{"[", "", "current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a}}]"} {
 		path := filepath.Join(t.TempDir(), "config")
-		if _, err := filesAt(path).Merge(t.Context(), ownerOf("demo"), []byte(kubeconfig), true); err == nil || !strings.Contains(err.Error(), `cluster "demo"`) {
+		if _, err := filesAt(path).Merge(t.Context(), ownerOf("demo"), []byte(kubeconfig)); err == nil || !strings.Contains(err.Error(), `cluster "demo"`) {
 			t.Errorf("%q: got %v", kubeconfig, err)
 		}
 	}

@@ -49,21 +49,30 @@ func Kubeconfig(ctx context.Context, c client.Client, namespace, name string) ([
 	return kubeconfigThrough(ctx, c, infrastructure, client.ObjectKey{Namespace: namespace, Name: name})
 }
 
+// InternalKubeconfig returns the one of a cluster that works on the engine's network: Cluster API's
+// own. None yet: ErrNoKubeconfig.
+func InternalKubeconfig(ctx context.Context, c client.Client, namespace, name string) ([]byte, error) {
+	found := &corev1.Secret{}
+	if _, err := get(ctx, c, namespace, secret.Name(name, secret.Kubeconfig), found); err != nil {
+		return nil, fmt.Errorf("read kubeconfig Secret of cluster %q: %w", name, err)
+	}
+	if len(found.Data[secret.KubeconfigDataName]) == 0 {
+		return nil, fmt.Errorf("cluster %q: %w", name, ErrNoKubeconfig)
+	}
+	return found.Data[secret.KubeconfigDataName], nil
+}
+
 // kubeconfigThrough is the Kubeconfig of the cluster with this infrastructure.
 func kubeconfigThrough(
 	ctx context.Context, c client.Client, infrastructure *infrav1.ContainerCluster, cluster client.ObjectKey,
 ) ([]byte, error) {
-	name, found := cluster.Name, &corev1.Secret{}
-	if _, err := get(ctx, c, cluster.Namespace, secret.Name(name, secret.Kubeconfig), found); err != nil {
-		return nil, fmt.Errorf("read kubeconfig Secret of cluster %q: %w", name, err)
-	}
-	kubeconfig, spec := found.Data[secret.KubeconfigDataName], infrastructure.Spec
-	external := spec.LoadBalancer.Type == infrav1.LoadBalancerNone
-	switch {
-	case len(kubeconfig) == 0, !external && spec.LoadBalancer.HostPort == 0:
-		return nil, fmt.Errorf("cluster %q: %w", name, ErrNoKubeconfig)
-	case external:
-		return kubeconfig, nil
+	kubeconfig, err := InternalKubeconfig(ctx, c, cluster.Namespace, cluster.Name)
+	spec := infrastructure.Spec
+	switch external := spec.LoadBalancer.Type == infrav1.LoadBalancerNone; {
+	case err != nil || external:
+		return kubeconfig, err
+	case spec.LoadBalancer.HostPort == 0:
+		return nil, fmt.Errorf("cluster %q: %w", cluster.Name, ErrNoKubeconfig)
 	}
 	return throughHostPort(kubeconfig, spec)
 }

@@ -18,7 +18,9 @@ limitations under the License.
 package nextsteps
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -27,6 +29,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/kubeconfig"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
@@ -35,36 +38,48 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
-// Print writes the kubeconfig and says what to type next, with a cluster that is ready, or
-// that only lacks the Pod network which its user installs.
-func Print(ctx context.Context, s *session.Session, name string, reached management.Snapshot, took time.Duration) error {
+// Ready is a cluster that is ready, or that only lacks the Pod network which its user installs.
+type Ready struct {
+	Cluster string
+	Reached management.Snapshot
+	Took    time.Duration
+	// Kubeconfig of the user gets its context.
+	Kubeconfig session.UserKubeconfig
+}
+
+// Print writes the kubeconfig and says what to type next. Where the user's kubeconfig cannot be
+// written, the commands use the saved one; then it is an error all the same, as for kind: a script
+// that continued with kubectl would change another cluster.
+func Print(ctx context.Context, s *session.Session, ready Ready) error {
+	name := ready.Cluster
 	present, err := management.Read(ctx, s.Client, management.Namespace, name)
 	if err != nil {
 		return err
 	}
-	kubeconfig, err := management.Kubeconfig(ctx, s.Client, management.Namespace, name)
+	path, written, err := Write(ctx, s, name, present.OwnerID, ready.Kubeconfig)
+	var unmerged *UnmergedError
+	if err != nil && !errors.As(err, &unmerged) {
+		return err
+	}
+	access := kubectlAccess{before: Export(s.App, path, name), command: "kubectl"}
+	if unmerged == nil {
+		access = kubectlAccess{command: kubectlWith(written, ready.Kubeconfig)}
+	}
+	kubectl, err := kubectlOf(ctx, s, name, access)
 	if err != nil {
 		return err
 	}
-	path, err := s.Records.WriteKubeconfig(name, kubeconfig)
-	if err != nil {
-		s.Records.Unsaved(err)
-		path = ""
-	}
-	kubectl, err := kubectlOf(ctx, s, name, path)
-	if err != nil {
-		return err
-	}
-	if reached.PodNetworkPending {
-		s.Printf("\nCluster %s is ready after %s, but for its Pod network: %s.", name, took.Round(time.Second), podNetworkOf(present.Cluster))
+	if ready.Reached.PodNetworkPending {
+		s.Printf("\nCluster %s is ready after %s, but for its Pod network: %s.", name, ready.Took.Round(time.Second), podNetworkOf(present.Cluster))
 	} else {
-		s.Printf("\nCluster %s is ready after %s.", name, took.Round(time.Second))
+		s.Printf("\nCluster %s is ready after %s.", name, ready.Took.Round(time.Second))
 	}
+	PrintWritten(s.App, written)
 	s.Printf("\nNext:")
 	if plane.IsRemote(s.Info) {
 		s.Printf("  %s tunnel    # in another terminal: forwards the ports of the kubeconfig", s.Program)
 	}
-	for _, line := range kubectl.lines(reached) {
+	for _, line := range kubectl.lines(ready.Reached) {
 		s.Printf("%s", line)
 	}
 	s.Printf("  %s status %s", s.Program, name)
@@ -72,7 +87,76 @@ func Print(ctx context.Context, s *session.Session, name string, reached managem
 		s.Printf("  %s up %s --workers %d", s.Program, name, workers+1)
 	}
 	s.Printf("  %s down %s", s.Program, name)
+	if unmerged != nil {
+		return unmerged
+	}
 	return nil
+}
+
+// UnmergedError says that a cluster is ready, but that its context could not be merged into the
+// user's kubeconfig.
+type UnmergedError struct {
+	cluster, program string
+	err              error
+}
+
+// Error implements error.
+func (e *UnmergedError) Error() string {
+	return fmt.Sprintf("cluster %q is ready, but kubectl has no context for it: %v\nThen run \"%s kubeconfig %s --merge\"",
+		e.cluster, e.err, e.program, e.cluster)
+}
+
+// Unwrap returns the cause.
+func (e *UnmergedError) Unwrap() error { return e.err }
+
+// Write the kubeconfig of a cluster: the saved one, whose path is empty where it could not be
+// written, and the user's.
+func Write(ctx context.Context, s *session.Session, name, ownerID string, user session.UserKubeconfig) (
+	path string, written kubeconfig.Written, err error,
+) {
+	content, err := management.Kubeconfig(ctx, s.Client, management.Namespace, name)
+	if err != nil {
+		return "", written, err
+	}
+	path, err = s.Records.WriteKubeconfig(name, content)
+	if err != nil {
+		s.Records.Unsaved(err)
+		path = ""
+	}
+	if written, err = s.MergeUserKubeconfig(ctx, user, name, ownerID, content); err != nil {
+		return path, written, &UnmergedError{cluster: name, program: s.Program, err: err}
+	}
+	return path, written, nil
+}
+
+// PrintWritten says which context leads to the cluster; nothing where none was written.
+func PrintWritten(a *session.App, written kubeconfig.Written) {
+	switch {
+	case written.Current:
+		a.Printf("The current context of kubectl is %s, in %s.", written.Context, written.Path)
+	case written.Context != "":
+		a.Printf("Its context of kubectl is %s, in %s.", written.Context, written.Path)
+	}
+}
+
+// kubectlWith the flags that lead to a context.
+func kubectlWith(written kubeconfig.Written, user session.UserKubeconfig) string {
+	command := "kubectl"
+	if user.File != "" {
+		command += " --kubeconfig " + output.ShellQuote(user.File)
+	}
+	if !written.Current {
+		command += " --context " + written.Context
+	}
+	return command
+}
+
+// kubectlAccess is how kubectl on this machine reaches a cluster.
+type kubectlAccess struct {
+	// before the first command; may be empty.
+	before string
+	// command is kubectl with its flags.
+	command string
 }
 
 // kubectlCommands are lines that work on this machine.
@@ -84,9 +168,8 @@ type kubectlCommands struct {
 }
 
 // kubectl of this machine. Where it has none, the one in the node does.
-func kubectlOf(ctx context.Context, s *session.Session, name, path string) (kubectlCommands, error) {
-	export := Export(s.App, path, name)
-	here := kubectlCommands{before: export, command: "  kubectl", apply: "  kubectl apply -f MANIFEST"}
+func kubectlOf(ctx context.Context, s *session.Session, name string, access kubectlAccess) (kubectlCommands, error) {
+	here := kubectlCommands{before: access.before, command: "  " + access.command, apply: "  " + access.command + " apply -f MANIFEST"}
 	if _, err := s.LookPath("kubectl"); err == nil {
 		return here, nil
 	}
@@ -98,7 +181,7 @@ func kubectlOf(ctx context.Context, s *session.Session, name, path string) (kube
 	return kubectlCommands{
 		command: fmt.Sprintf("  %s exec %s", s.Info.Name, inside),
 		apply:   fmt.Sprintf("  %s exec -i %s apply -f - < MANIFEST", s.Info.Name, inside),
-		after:   "  (or, with kubectl installed: " + strings.TrimSpace(export) + ")",
+		after:   "  (or, with kubectl installed: " + cmp.Or(strings.TrimSpace(access.before), access.command+" get nodes") + ")",
 	}, nil
 }
 
@@ -114,7 +197,7 @@ func PodNetworkTrouble(ctx context.Context, s *session.Session, cluster *cluster
 	if _, err := os.Stat(path); err != nil {
 		path = ""
 	}
-	kubectl, err := kubectlOf(ctx, s, cluster.Name, path)
+	kubectl, err := kubectlOf(ctx, s, cluster.Name, kubectlAccess{before: Export(s.App, path, cluster.Name), command: "kubectl"})
 	if err != nil {
 		return management.Trouble{}, err
 	}

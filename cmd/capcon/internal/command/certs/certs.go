@@ -81,8 +81,8 @@ func renewCommand(a *session.App) *cobra.Command {
 		Long: "Renew the certificates of the control plane with kubeadm, in its nodes, and restart etcd, the API server, the\n" +
 			"controller manager and the scheduler, one node after another. No Machine is replaced. Control planes whose\n" +
 			"certificates are all in the first half of their life are skipped, so that an interrupted command can be\n" +
-			"repeated. Certificates that have ended are renewed too, and then those of kubelets. The kubeconfig that\n" +
-			"capcon saved is updated. Certificate authorities are not renewed.",
+			"repeated. Certificates that have ended are renewed too, and then those of kubelets. The saved kubeconfig\n" +
+			"and the context of kubectl are updated. Certificate authorities are not renewed.",
 		Example: "  capcon certs renew demo\n  capcon certs renew demo --force",
 		Args:    a.OneCluster,
 		PreRunE: func(*cobra.Command, []string) error { return input.Refuse(input.CheckTimeout(timeout)...) },
@@ -93,6 +93,7 @@ func renewCommand(a *session.App) *cobra.Command {
 		ValidArgsFunction: a.CompleteNames,
 	}
 	command.Flags().BoolVar(&options.force, "force", false, "renew certificates in the first half of their life too")
+	options.kubeconfig.AddFile(command.Flags(), "file whose context of the cluster is updated")
 	session.AddTimeout(command, &timeout)
 	return command
 }

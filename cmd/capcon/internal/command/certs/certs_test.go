@@ -17,6 +17,7 @@ limitations under the License.
 package certs_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -28,6 +29,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -150,6 +152,7 @@ func TestCertsRenew(t *testing.T) {
 	commandtest.Contains(t, c.MustRun("certs"), "demo  demo-a  apiserver  2027-01-01T00:00:00Z  365d",
 		"demo  demo-e  admin.conf  2027-01-01T00:00:00Z", "demo  demo-b  kubelet-client  2027", "demo  demo-c  etcd-ca  2035")
 
+	c.MustRun("kubeconfig", "demo", "--merge")
 	c.Pass(oneYear - 20*day)
 	c.setKubeconfig()
 	const trouble = "cluster demo: CertificatesExpiring: certificate admin.conf of node demo-a ends on 2027-01-01"
@@ -159,6 +162,7 @@ func TestCertsRenew(t *testing.T) {
 	commandtest.Contains(t, c.MustNotYet("status", "-o", "json"), `"reason": "CertificatesExpiring"`)
 
 	out := c.MustRun("certs", "renew", "demo")
+	commandtest.Contains(t, out, "Updated context capcon-demo in "+c.World.Kubeconfig)
 	commandtest.Contains(t, out, "demo-a: components are ready", "The certificates of cluster demo end on 2027-12-12.", "Updated "+c.Directory().KubeconfigPath("demo"))
 	c.wantRenewed("2027-12-12T")
 	stop := "crictl stop"
@@ -169,6 +173,10 @@ func TestCertsRenew(t *testing.T) {
 	}
 	if commands := c.nodes.Commands("demo-b"); len(commands) > 0 {
 		t.Errorf("commands in a worker: %v", commands)
+	}
+	merged := must.Get(clientcmd.LoadFromFile(c.World.Kubeconfig))(t).AuthInfos["capcon-demo"]
+	if printed := must.Get(clientcmd.Load([]byte(c.kubeconfig())))(t).AuthInfos["admin"]; !bytes.Equal(merged.ClientCertificateData, printed.ClientCertificateData) {
+		t.Error("the user's kubeconfig has another certificate")
 	}
 	saved := must.Get(os.ReadFile(c.Directory().KubeconfigPath("demo")))(t)
 	if diff := cmp.Diff(c.kubeconfig(), string(saved)); diff != "" {

@@ -18,6 +18,7 @@ package certs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,6 +35,8 @@ import (
 type renewOptions struct {
 	// force renews those in the first half of their life too.
 	force bool
+	// kubeconfig of the user that may have the context of the cluster.
+	kubeconfig session.UserKubeconfig
 }
 
 // renewCertificates of a cluster. Each step is decided by what the nodes have and run, so that
@@ -61,7 +64,9 @@ func renewCertificates(ctx context.Context, s *session.Session, cluster string, 
 	if err != nil {
 		return err
 	}
-	if err := recordRenewal(ctx, s, cluster, machines, nodes); err != nil {
+	if s.Client == nil {
+		s.Warnf("the management plane is not ready, so Cluster API and the kubeconfigs have earlier dates of the certificates; run the command again when it is")
+	} else if err := errors.Join(recordRenewal(ctx, s, machines, nodes), refreshKubeconfigs(ctx, s, owner, options.kubeconfig)); err != nil {
 		return err
 	}
 	if first, found := certificates.Earliest(firstOf(nodes)); found {
@@ -187,22 +192,13 @@ func restartComponents(ctx context.Context, s *session.Session, b *progress.Boar
 	return nil
 }
 
-// recordRenewal where the dates are read next: in the objects of Cluster API, and in the saved
-// kubeconfig.
-func recordRenewal(ctx context.Context, s *session.Session, cluster string, machines []clusterv1.Machine, nodes []certifiedNode) error {
-	if s.Client == nil {
-		s.Warnf("the management plane is not ready, so Cluster API and the saved kubeconfig have earlier dates of the certificates; run the command again when it is")
-		return nil
-	}
+// recordRenewal where the dates are read next: in the objects of Cluster API.
+func recordRenewal(ctx context.Context, s *session.Session, machines []clusterv1.Machine, nodes []certifiedNode) error {
 	ends := map[string]time.Time{}
 	for _, node := range nodes {
 		if end, found := node.APIServer(); found && node.controlPlane {
 			ends[node.machine] = end
 		}
 	}
-	err := s.RetryTransient(ctx, func() error { return management.RecordExpiry(ctx, s.Client, machines, ends) })
-	if err != nil {
-		return err
-	}
-	return refreshKubeconfig(ctx, s, cluster)
+	return s.RetryTransient(ctx, func() error { return management.RecordExpiry(ctx, s.Client, machines, ends) })
 }

@@ -140,25 +140,26 @@ func savedKubeconfig(s *session.Session, cluster string) (certificates.Certifica
 	return certificates.OfKubeconfig(saved)
 }
 
-// refreshKubeconfig writes the kubeconfig of a cluster again where capcon wrote one and Cluster
-// API has another.
-func refreshKubeconfig(ctx context.Context, s *session.Session, cluster string) error {
-	saved, err := os.ReadFile(s.Records.KubeconfigPath(cluster))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read saved kubeconfig: %w", err)
-	}
-	present, err := management.Kubeconfig(ctx, s.Client, management.Namespace, cluster)
+// refreshKubeconfigs writes the kubeconfig of a cluster again, where capcon saved it and where the
+// user's has its context.
+func refreshKubeconfigs(ctx context.Context, s *session.Session, owner identity.Owner, user session.UserKubeconfig) error {
+	present, err := management.Kubeconfig(ctx, s.Client, management.Namespace, owner.Cluster)
 	if err != nil {
 		return err
 	}
 	if certificate, err := certificates.OfKubeconfig(present); err == nil && !s.Now().Before(certificate.NotAfter) {
-		s.Warnf("the certificate of the kubeconfig of cluster %q ended, and Cluster API has not renewed it yet; run the command again", cluster)
+		s.Warnf("the certificate of the kubeconfig of cluster %q ended, and Cluster API has not renewed it yet; run the command again", owner.Cluster)
 	}
-	if bytes.Equal(saved, present) {
+	return errors.Join(refreshSaved(s, owner.Cluster, present), s.RefreshUserKubeconfig(ctx, user.File, owner.Cluster, owner.ID, present))
+}
+
+func refreshSaved(s *session.Session, cluster string, present []byte) error {
+	saved, err := os.ReadFile(s.Records.KubeconfigPath(cluster))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(saved, present) {
 		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read saved kubeconfig: %w", err)
 	}
 	path, err := s.Records.WriteKubeconfig(cluster, present)
 	if err != nil {

@@ -71,6 +71,13 @@ func (w *World) follow(cluster *clusterv1.Cluster) {
 	})
 }
 
+// Kubeconfig of the cluster demo, as Cluster API writes it.
+const Kubeconfig = `current-context: demo-admin@demo
+clusters: [{name: demo, cluster: {server: "https://172.18.0.9:6443"}}]
+users: [{name: demo-admin, user: {token: "1"}}]
+contexts: [{name: demo-admin@demo, context: {cluster: demo, user: demo-admin}}]
+`
+
 // Become makes the cluster what controllers would make of it.
 func (w *World) Become() {
 	ctx := w.T.Context()
@@ -107,7 +114,7 @@ func (w *World) Become() {
 	}
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
-		Data:       map[string][]byte{"value": []byte("clusters: [{name: demo, cluster: {server: https://172.18.0.9:6443}}]")},
+		Data:       map[string][]byte{"value": []byte(Kubeconfig)},
 	}
 	_, created := w.Engine.CreateContainer(ctx, engine.Spec{
 		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",

@@ -71,6 +71,8 @@ type World struct {
 	Workload client.WithWatch
 	// StateHome has the state directory.
 	StateHome string
+	// Kubeconfig is the path of the user's.
+	Kubeconfig string
 	// ConnectError is the result of connecting to the engine.
 	ConnectError error
 	// PassedOver are the endpoints that were tried before the engine's.
@@ -94,7 +96,7 @@ func New(t *testing.T) *World {
 	t.Helper()
 	scheme := must.Get(management.Scheme())(t)
 	w := &World{
-		T: t, Plane: &Plane{}, StateHome: t.TempDir(), now: time.Unix(0, 0),
+		T: t, Plane: &Plane{}, StateHome: t.TempDir(), Kubeconfig: filepath.Join(t.TempDir(), "config"), now: time.Unix(0, 0),
 		Client:      fake.NewClientBuilder().WithScheme(scheme).Build(),
 		Controllers: func() {},
 	}
@@ -170,8 +172,11 @@ func (w *World) deps() session.Deps {
 			return w.Workload, nil
 		},
 		Getenv: func(key string) string {
-			if key == "XDG_STATE_HOME" {
+			switch {
+			case key == "XDG_STATE_HOME":
 				return w.StateHome
+			case key == "KUBECONFIG" && w.Environment[key] == "":
+				return w.Kubeconfig
 			}
 			return w.Environment[key]
 		},

@@ -21,6 +21,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -46,6 +47,10 @@ type options struct {
 	force   bool
 	timeout time.Duration
 	trace   string
+	// kubeconfig of the user that has the contexts; empty = those of kubectl.
+	kubeconfig session.UserKubeconfig
+	// deleted clusters with their owner IDs; without one, where there is no such cluster.
+	deleted map[string]string
 }
 
 // Command is capcon down.
@@ -59,7 +64,8 @@ func Command(a *session.App) *cobra.Command {
 			"interrupted deletion. A cluster that does not exist is reported, and the exit code is 0. If one of the named\n" +
 			"clusters must be kept, none is deleted. Containers of a cluster that was moved to another management cluster, or whose\n" +
 			"management plane is lost, are kept, unless --force is set, and so are the objects of a cluster that was\n" +
-			"created on another engine.",
+			"created on another engine. The context capcon-NAME is removed from the kubeconfig of kubectl, and the one\n" +
+			"that was current before becomes it again.",
 		Example: "  capcon down demo\n  capcon down demo test\n  capcon down --all",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if options.names = distinct(args); len(args) == 0 && !options.all {
@@ -76,6 +82,7 @@ func Command(a *session.App) *cobra.Command {
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
 	flags.BoolVar(&options.force, "force", false, "also delete containers of a cluster that another management cluster may have now, and the objects of one whose engine was lost")
 	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
+	options.kubeconfig.AddFile(flags, "file to remove the context of the cluster from")
 	session.AddTimeout(command, &options.timeout)
 	flags.StringVar(&options.trace, "trace", "", trace.Usage)
 	return command
@@ -120,8 +127,10 @@ func run(ctx context.Context, s *session.Session, options options, recording *tr
 		title = "Deleting cluster " + strings.Join(options.names, ", ")
 	}
 	b := s.NewBoard(title)
+	options.deleted = map[string]string{}
 	err := downWithin(limited, s, b, options, recording)
 	b.Close()
+	err = errors.Join(err, removeContexts(ctx, s, options))
 	if ctx.Err() != nil {
 		s.Errorf("Interrupted. Deletion continues in the background; run the command again to wait for it.")
 		return session.ErrReported
@@ -131,6 +140,14 @@ func run(ctx context.Context, s *session.Session, options options, recording *tr
 	}
 	s.Printf("Images were kept; list them with \"%s images list\".", s.Program)
 	return nil
+}
+
+// removeContexts of the deleted clusters. What cannot be removed keeps no cluster from being deleted.
+func removeContexts(ctx context.Context, s *session.Session, options options) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(options.deleted)) {
+		err = errors.Join(err, s.RemoveUserKubeconfig(ctx, options.kubeconfig.File, name, options.deleted[name]))
+	}
+	return err
 }
 
 func downWithin(ctx context.Context, s *session.Session, b *progress.Board, options options, recording *trace.Recording) error {
@@ -188,7 +205,7 @@ func isKept(err error) bool { return errors.As(err, new(keptError)) }
 func deleteAll(
 	b *progress.Board, options options, names []string, prepare func(name string) (*deletion, error), deleteOne func(*deletion) error,
 ) error {
-	deletions, kept, err := prepareAll(b, names, prepare)
+	deletions, kept, err := prepareAll(b, options, names, prepare)
 	switch {
 	case err != nil:
 		return errors.Join(kept, err)
@@ -205,8 +222,10 @@ func deleteAll(
 	for i, result := range results {
 		if showKept(b, deletions[i].name, result) {
 			kept = errors.Join(kept, result)
-		} else {
-			failed = errors.Join(failed, result)
+			continue
+		}
+		if failed = errors.Join(failed, result); result == nil {
+			options.deleted[deletions[i].name] = deletions[i].record.OwnerID
 		}
 	}
 	if failed == nil && kept != nil {
@@ -217,7 +236,7 @@ func deleteAll(
 
 // prepareAll deletions. Those clusters that are kept are not in it.
 func prepareAll(
-	b *progress.Board, names []string, prepare func(name string) (*deletion, error),
+	b *progress.Board, options options, names []string, prepare func(name string) (*deletion, error),
 ) (deletions []*deletion, kept, err error) {
 	for _, name := range names {
 		one, err := prepare(name)
@@ -229,6 +248,8 @@ func prepareAll(
 		case one != nil:
 			b.Waiting("cluster "+name, "to be deleted")
 			deletions = append(deletions, one)
+		default: // it does not exist
+			options.deleted[name] = ""
 		}
 	}
 	return deletions, kept, nil

@@ -75,6 +75,7 @@ func StartCommand(a *session.App) *cobra.Command {
 
 func (o operation) command(a *session.App) *cobra.Command {
 	var timeout time.Duration
+	var kubeconfig session.UserKubeconfig
 	command := &cobra.Command{
 		Use: o.name + " NAME", Short: o.short, Long: o.long, Example: "  capcon " + o.name + " demo",
 		Args:    a.OneCluster,
@@ -82,9 +83,12 @@ func (o operation) command(a *session.App) *cobra.Command {
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
 			late := fmt.Sprintf("cluster %q did not %s within %s; the operation continues in the background, run the command again to wait for it",
 				args[0], o.name, timeout)
-			return session.RunWithin(ctx, timeout, late, func(ctx context.Context) error { return o.run(ctx, s, args[0]) })
+			return session.RunWithin(ctx, timeout, late, func(ctx context.Context) error { return o.run(ctx, s, args[0], kubeconfig) })
 		}),
 		ValidArgsFunction: a.CompleteNames,
+	}
+	if !o.stops {
+		kubeconfig.AddFlags(command)
 	}
 	session.AddTimeout(command, &timeout)
 	return command
@@ -167,7 +171,12 @@ func (o operation) failed(s *session.Session, name string, trouble management.Tr
 
 // run the operation: request it, wait until the provider has done it, and after a start until
 // the cluster is ready.
-func (o operation) run(ctx context.Context, s *session.Session, name string) error {
+func (o operation) run(ctx context.Context, s *session.Session, name string, kubeconfig session.UserKubeconfig) error {
+	if !o.stops {
+		if err := s.CheckUserKubeconfig(ctx, kubeconfig, name); err != nil {
+			return err
+		}
+	}
 	started := s.Now()
 	b := s.NewBoard(o.title + name)
 	err := o.send(ctx, s, b, name)
@@ -195,7 +204,7 @@ func (o operation) run(ctx context.Context, s *session.Session, name string) err
 		printPaused(s, name, took)
 		return nil
 	default:
-		return nextsteps.Print(ctx, s, name, reached, took)
+		return nextsteps.Print(ctx, s, nextsteps.Ready{Cluster: name, Reached: reached, Took: took, Kubeconfig: kubeconfig})
 	}
 }
 

@@ -38,6 +38,7 @@ import (
 // Command is capcon up.
 func Command(a *session.App) *cobra.Command {
 	var request input.Request
+	var kubeconfig session.UserKubeconfig
 	var controlPlanes, workers int
 	var path string
 	command := &cobra.Command{
@@ -47,7 +48,7 @@ func Command(a *session.App) *cobra.Command {
 			"interrupted creation, or to update an existing cluster to the given flags; flags that are not set\n" +
 			"change nothing. A plan is printed before an existing cluster is changed. If it deletes Machines, or replaces\n" +
 			"Machines with PersistentVolumes, it has to be confirmed: on a terminal, or with --yes. Without consent nothing\n" +
-			"is changed, and the exit code is 3.\n\n" +
+			"is changed, and the exit code is 3. The context capcon-NAME is merged into the kubeconfig of kubectl.\n\n" +
 			"With --file, the cluster is described by a Cluster manifest or a configuration file of kind; see\n" +
 			"docs/how-to/kind-config.md. Other flags override it.",
 		Example: "  capcon up demo\n  capcon up demo --control-planes 3 --workers 2\n  capcon up -f kind.yaml",
@@ -70,7 +71,7 @@ func Command(a *session.App) *cobra.Command {
 			return input.Refuse(slices.Concat(emptyFlags(command), output.CheckFormat(request.Output), checkOutput(command, request), input.Problems(request.Validate()))...)
 		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
-			r := &run{session: s, request: request}
+			r := &run{session: s, request: request, kubeconfig: kubeconfig}
 			if request.DryRun {
 				return r.dryRun(ctx)
 			}
@@ -103,6 +104,7 @@ func addFlags(command *cobra.Command, request *input.Request) {
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\" if it is free)")
 	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2; none removes it (default: those of the engine's host)")
 	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi; none removes it (default: that of the engine's host)")
+	kubeconfig.AddFlags(command)
 	session.AddTimeout(command, &request.Timeout)
 	flags.BoolVar(&request.Yes, "yes", false, "agree to the deletion of Machines and the loss of PersistentVolumes")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print the plan only; nothing is written, started or pulled")

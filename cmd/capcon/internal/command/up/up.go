@@ -38,6 +38,8 @@ import (
 type run struct {
 	session *session.Session
 	request input.Request
+	// kubeconfig of the user that gets the context of the cluster.
+	kubeconfig session.UserKubeconfig
 	// trace of the command; nil where none was requested.
 	trace *trace.Recording
 	board *progress.Board
@@ -60,7 +62,9 @@ func (r *run) run(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	return nextsteps.Print(ctx, r.session, r.request.Name, reached, r.session.Now().Sub(started))
+	return nextsteps.Print(ctx, r.session, nextsteps.Ready{
+		Cluster: r.request.Name, Reached: reached, Took: r.session.Now().Sub(started), Kubeconfig: r.kubeconfig,
+	})
 }
 
 func (r *run) upWithin(ctx context.Context) (management.Snapshot, error) {
@@ -68,6 +72,9 @@ func (r *run) upWithin(ctx context.Context) (management.Snapshot, error) {
 	defer cancel()
 	r.board.Finished(session.StepEngine, r.session.ChosenEngine())
 	if err := r.checkRequest(); err != nil {
+		return management.Snapshot{}, err
+	}
+	if err := r.session.CheckUserKubeconfig(ctx, r.kubeconfig, r.request.Name); err != nil {
 		return management.Snapshot{}, err
 	}
 	for {
