@@ -34,7 +34,7 @@ main() {
   programs="$(mktemp --directory)"
   readonly programs
   trap 'rm -rf "${programs}"; rm -f last-answer' EXIT
-  export KUBECONFIG="${programs}/kubeconfig" # not the one of whoever runs this
+  export KUBECONFIG="${programs}/kubeconfig" # not the one of its user
   provide "${programs}"
   bin/capcon down "${cluster}" --engine "${ENGINE}"
   export PATH="${programs}:${PATH}"

@@ -49,7 +49,7 @@ func TestScriptsSetTheKubeconfig(t *testing.T) {
 		}
 		checked++
 		if !slices.Contains(exempt, path) && !setsKubeconfig.MatchString(text) {
-			t.Errorf("%s runs %q and sets no KUBECONFIG: it would change ~/.kube/config of whoever runs it", path, strings.TrimSpace(expression.FindString(text)))
+			t.Errorf("%s runs %q and sets no KUBECONFIG: it would change the ~/.kube/config of its user", path, strings.TrimSpace(expression.FindString(text)))
 		}
 	}
 	const known = 6 // so that the expressions are not outdated
