@@ -17,6 +17,7 @@ limitations under the License.
 package kubeconfig
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -87,10 +88,10 @@ func TestLocate(t *testing.T) {
 		environment  map[string]string
 		want         Files
 	}{
-		"Default": {"It is that of kubectl.", "", map[string]string{"HOME": "/home/user"}, Files{Source: "kubeconfig", Paths: []string{filepath.Join("/home/user", ".kube", "config")}}},
+		"Default": {"It is that of kubectl.", "", map[string]string{"HOME": "/home/user"}, Files{Source: "kubeconfig", Paths: []string{filepath.FromSlash("/home/user/.kube/config")}}},
 		"Several": {"Each counts once, and none is empty.", "", map[string]string{"HOME": "/h", "KUBECONFIG": join("b", "", "a", "b")}, Files{Source: "KUBECONFIG", Paths: []string{"b", "a"}}},
 		"Flag":    {"It has precedence.", "file", map[string]string{"KUBECONFIG": "other"}, Files{Source: "--kubeconfig", Paths: []string{"file"}}},
-		"Empty":   {"As for kubectl, it is as if it were not set.", "", map[string]string{"HOME": "/h", "KUBECONFIG": ""}, Files{Source: "kubeconfig", Paths: []string{filepath.Join("/h", ".kube", "config")}}},
+		"Empty":   {"As for kubectl, it is as if it were not set.", "", map[string]string{"HOME": "/h", "KUBECONFIG": ""}, Files{Source: "kubeconfig", Paths: []string{filepath.FromSlash("/h/.kube/config")}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -307,7 +308,7 @@ func TestRefused(t *testing.T) {
 			if _, err := files.Merge(t.Context(), ownerOf("demo"), []byte(kubeconfigOf)); err == nil {
 				t.Error("it was merged though the check refuses it")
 			}
-			if after, _ := os.ReadFile(path); string(after) != string(before) {
+			if after, _ := os.ReadFile(path); !bytes.Equal(after, before) {
 				t.Errorf("the file was changed to %s", after)
 			}
 		})
