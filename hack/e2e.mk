@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials KindConfig Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials KindConfig Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext Examples UnreachableNetwork RemoteEngine FailureDomains ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon)
 
@@ -75,6 +75,9 @@ OwnBootstrap: ## A control plane that starts from its user's own script, without
 
 Topology: ## Change a cluster by its topology: variables, another Kubernetes
 	@$(MAKE) images-load KUBERNETES_VERSION=v1.35.4
+	@$(CLUSTER) $@
+
+Examples: ## Create the cluster of each file in examples/clusters, and look into its nodes
 	@$(CLUSTER) $@
 
 TopologyNext: ## The same, upgraded to the newest Kubernetes

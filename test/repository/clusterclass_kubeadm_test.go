@@ -19,12 +19,18 @@ package repository
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	coreadmission "sigs.k8s.io/cluster-api/core/webhooks/admission"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -222,5 +228,32 @@ func TestClusterClassPatchesOfKubeadm(t *testing.T) {
 			t.Parallel()
 			checkPatches(t, tc.reason, tc.given, tc.want)
 		})
+	}
+}
+
+// The examples are Clusters that the class accepts, each is documented, and none has a name
+// that differs from its file.
+func TestExamplesOfClusters(t *testing.T) {
+	t.Parallel()
+	class, _ := clusterClass(t)
+	files, err := filepath.Glob(filepath.Join(root, "examples", "clusters", "*.yaml"))
+	if err != nil || len(files) < 8 {
+		t.Fatalf("examples: %v, %v", files, err)
+	}
+	guide := readFile(t, "docs/how-to/cluster-class.md")
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		objects := clusterctl.Decode(t, []byte(readFile(t, "examples/clusters/"+filepath.Base(file))))
+		cluster := &clusterv1.Cluster{}
+		must.Succeed(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(objects[0].Object, cluster, true))
+		if len(objects) != 1 || cluster.Name != name || cluster.Spec.Topology.ClassRef.Name != class.Name {
+			t.Errorf("%s has %d objects, the first is %s of the class %s", file, len(objects), cluster.Name, cluster.Spec.Topology.ClassRef.Name)
+		}
+		if errs := (&coreadmission.Cluster{}).DefaultAndValidateVariables(t.Context(), cluster, nil, class); len(errs) > 0 {
+			t.Errorf("%s: %v", file, errs)
+		}
+		if !strings.Contains(guide, "../../examples/clusters/"+name+".yaml") {
+			t.Errorf("docs/how-to/cluster-class.md does not list %s", file)
+		}
 	}
 }
