@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# From nothing to a cluster whose Nodes are Ready: an engine, the images, the
+# From nothing to a cluster whose Nodes are Ready: an engine, the images that it needs, the
 # program capcon, and with it one control plane and one worker. Run again, it does
 # what is left to do.
 #
@@ -31,18 +31,23 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 readonly name="quickstart"
+compiling=""
 
 main() {
   local from=()
+  say "Building bin/capcon while the engine starts. The first time, Go downloads and compiles what it needs: some minutes."
+  make build-capcon &
+  compiling=$!
+  trap 'kill "${compiling}" 2>/dev/null || true' EXIT
   lab/engine/engine.sh start
   use_engine
-  say "Building bin/capcon. The first time, Go downloads and compiles what it needs: some minutes."
-  make build-capcon
+  wait "${compiling}"
+  trap - EXIT
   if registry_answers; then
     say "The registry ${REGISTRY} answers: images are taken from there."
     from=(--registry "${REGISTRY}" ${PLANE_IMAGE:+--plane-image "${PLANE_IMAGE}"})
   else
-    make images
+    make images IMAGES="node haproxy plane"
     bin/capcon images load --engine "${ENGINE}" \
       "${cache}/images/node.tar" "${cache}/images/haproxy.tar" "${cache}/images/plane.tar"
   fi

@@ -15,7 +15,7 @@
 
 # Runs a registry on this machine that has our images under the names the public
 # ones have, so that what a user with a registry sees can be tried without one.
-# "make images-load" must have been run.
+# "make images-load" must have been run; the registry's own image is built if it is missing.
 #
 #   lab/engine/registry.sh start   start it on 127.0.0.1:5000 and fill it
 #   lab/engine/registry.sh stop    remove it with what it holds
@@ -27,6 +27,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../../hack/lib.sh"
 
 readonly container=capcon-test-registry
+readonly own=localhost/capcon/registry:3.0.0
 readonly address=127.0.0.1:5000
 
 # What is there, and its name in the registry.
@@ -48,7 +49,8 @@ main() {
 start() {
   if [[ "$(engine inspect --format '{{.State.Running}}' "${container}" 2>/dev/null)" != true ]]; then
     engine rm --force --volumes "${container}" >/dev/null 2>&1 || true
-    engine run --detach --name "${container}" --publish "${address}:5000" localhost/capcon/registry:3.0.0 >/dev/null
+    engine image inspect "${own}" >/dev/null 2>&1 || make images-load IMAGES=registry
+    engine run --detach --name "${container}" --publish "${address}:5000" "${own}" >/dev/null
   fi
   wait_for_it
   local image digest plane

@@ -93,10 +93,9 @@ func (b *builder) resolveOnce(ctx context.Context, a *artifact) (err error) {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if a.result.key, err = b.key(a); err != nil {
-		return fmt.Errorf("compute the inputs of %s: %w", a.name, err)
+	if err := b.locate(a); err != nil {
+		return err
 	}
-	a.result.dir = filepath.Join(b.cache, "artifacts", a.name, a.result.key)
 	if _, err := os.Stat(a.result.dir); err == nil {
 		return nil
 	} else if !errors.Is(err, os.ErrNotExist) {
@@ -106,6 +105,45 @@ func (b *builder) resolveOnce(ctx context.Context, a *artifact) (err error) {
 		return fmt.Errorf("build %s: %w", a.name, err)
 	}
 	return nil
+}
+
+// locate says where in the cache an artifact is, or will be, once that is known of what it needs.
+func (b *builder) locate(a *artifact) (err error) {
+	if a.result.key, err = b.key(a); err != nil {
+		return fmt.Errorf("compute the inputs of %s: %w", a.name, err)
+	}
+	a.result.dir = filepath.Join(b.cache, "artifacts", a.name, a.result.key)
+	return nil
+}
+
+// missing counts the artifacts that the cache does not have, of those given and what they need.
+func (b *builder) missing(artifacts []*artifact) (count int, err error) {
+	seen := map[*artifact]bool{}
+	var visit func(a *artifact) error
+	visit = func(a *artifact) error {
+		if seen[a] {
+			return nil
+		}
+		seen[a] = true
+		for _, need := range a.needs {
+			if err := visit(need); err != nil {
+				return err
+			}
+		}
+		if err := b.locate(a); err != nil {
+			return err
+		}
+		if !exists(a.result.dir) {
+			count++
+		}
+		return nil
+	}
+	for _, a := range artifacts {
+		if err := visit(a); err != nil {
+			return 0, err
+		}
+	}
+	return count, nil
 }
 
 // make builds into a temporary directory and renames it, so that what is in
@@ -131,6 +169,7 @@ func (b *builder) make(ctx context.Context, a *artifact, dir string) error {
 	if err := os.Rename(w.dir, dir); err != nil {
 		return fmt.Errorf("move into the cache: %w", err)
 	}
+	b.underway.finish()
 	b.say(a.name, "done in %.1fs", time.Since(w.start).Seconds())
 	return prune(filepath.Dir(dir), filepath.Base(dir))
 }

@@ -128,6 +128,29 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestMissing: what a build will make is known before it begins.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	b := newTestBuilder(t)
+	var built int
+	shared := counted("one", &built)
+	need := func(name string) *artifact {
+		return &artifact{name: name, needs: []*artifact{shared}, build: func(context.Context, *workspace) error { return nil }}
+	}
+	first, second := need("first"), need("second")
+	if count := get(b.missing([]*artifact{first, second}))(t); count != 3 || built != 0 {
+		t.Errorf("%d artifacts are missing, and %d are built; want 3, counted once each, and none", count, built)
+	}
+	get(b.resolve(t.Context(), first))(t)
+	if count := get(b.missing([]*artifact{first, second}))(t); count != 1 {
+		t.Errorf("%d artifacts are missing, want the one that was not resolved", count)
+	}
+	absent := &artifact{name: "absent", files: []string{filepath.Join(b.root, "absent.go")}}
+	if _, err := b.missing([]*artifact{absent}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got error %v for an input that is missing, want %v", err, os.ErrNotExist)
+	}
+}
+
 func TestResolveLeavesNothingOfAFailure(t *testing.T) {
 	t.Parallel()
 	b := newTestBuilder(t)

@@ -155,12 +155,14 @@ func TestUnderway(t *testing.T) {
 	if got := work.describe(time.Now()); got != "" {
 		t.Errorf("%q is under way before anything began", got)
 	}
+	work.plan(4)
 	work.begin("first")
 	work.begin("ended")
 	work.begin("second")
 	work.end("ended")
+	work.finish()
 	work.since["first"] = work.since["first"].Add(-time.Minute)
-	const want = "first for 65s, second for 5s"
+	const want = "first for 65s, second for 5s; 3 of 4 parts remain"
 	if got := work.describe(work.since["second"].Add(5 * time.Second)); got != want {
 		t.Errorf("under way: %q, want %q", got, want)
 	}

@@ -111,6 +111,18 @@ func (b *builder) buildImages(ctx context.Context, names []string) (map[string]*
 	if err != nil {
 		return nil, err
 	}
+	requested := make([]*artifact, 0, len(names))
+	for _, name := range names {
+		requested = append(requested, recipes[name])
+	}
+	count, err := b.missing(requested)
+	if err != nil {
+		return nil, err
+	}
+	b.underway.plan(count)
+	if count > 0 {
+		b.say("images", "%d parts are missing and are made now", count)
+	}
 	group, groupContext := errgroup.WithContext(ctx)
 	go b.reportUnderway(groupContext) // until Wait returns
 	for _, name := range names {

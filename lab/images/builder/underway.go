@@ -31,11 +31,26 @@ import (
 // minutes, and who watches wants to know that it does.
 const heartbeat = 30 * time.Second
 
-// underway is the work that is being done now: what, and since when. Its zero
-// value is ready to use.
+// underway is the work that is being done now: what, since when, and how much remains. Its
+// zero value is ready to use.
 type underway struct {
 	mutex sync.Mutex
 	since map[string]time.Time
+	// planned artifacts are made in this run, and remaining ones are not finished.
+	planned, remaining int
+}
+
+func (u *underway) plan(count int) {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	u.planned, u.remaining = count, count
+}
+
+// finish counts one artifact as made.
+func (u *underway) finish() {
+	u.mutex.Lock()
+	defer u.mutex.Unlock()
+	u.remaining--
 }
 
 func (u *underway) begin(name string) {
@@ -53,7 +68,8 @@ func (u *underway) end(name string) {
 	delete(u.since, name)
 }
 
-// describe lists the work, the oldest first; empty where there is none.
+// describe lists the work, the oldest first, and how many artifacts remain with it; empty
+// where there is no work.
 func (u *underway) describe(now time.Time) string {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
@@ -63,7 +79,10 @@ func (u *underway) describe(now time.Time) string {
 	for i, name := range names {
 		names[i] = fmt.Sprintf("%s for %.0fs", name, now.Sub(u.since[name]).Seconds())
 	}
-	return strings.Join(names, ", ")
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s; %d of %d parts remain", strings.Join(names, ", "), u.remaining, u.planned)
 }
 
 // reportUnderway says what is being worked on, again and again until ctx ends.
