@@ -54,7 +54,7 @@ func TestQuickstart(t *testing.T) {
 	steps := []capcontest.Step{
 		{Name: "up 1+1", Run: func(t *testing.T) { upTraced(t, program.At(t)) }},
 		{Name: "nodes ready", Run: func(t *testing.T) { capcontest.NodesReady(t, program.At(t).ConnectCluster(), 2) }},
-		{Name: "kubectl has its context", Run: func(t *testing.T) { kubectlHasContext(t, true) }},
+		{Name: "kubectl has its context", Run: kubectlReachesCluster},
 		{Name: "nodes have the requested memory", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t)) }},
 		{Name: "docker: metrics-server is installed", Run: func(t *testing.T) { installMetricsServer(t, eng, program.At(t)) }},
 		{Name: "pods talk across nodes", Run: func(t *testing.T) { capcontest.PodsTalk(t, eng, program.At(t)) }},
@@ -76,7 +76,7 @@ func TestQuickstart(t *testing.T) {
 		}},
 		{Name: "the plane as a node sees it", Run: func(t *testing.T) { planeFromNode(t, eng, program.At(t)) }},
 		{Name: "down", Run: func(t *testing.T) { program.At(t).MustRun("down", clusterName) }},
-		{Name: "kubectl has no context", Run: func(t *testing.T) { kubectlHasContext(t, false) }},
+		{Name: "kubectl has no context", Run: kubectlHasNoContext},
 		{Name: "nothing left", Run: func(t *testing.T) { capcontest.NothingLeftSince(t, eng, before) }},
 	}
 	name := must.Get(eng.Info(t.Context()))(t).Name
@@ -86,18 +86,23 @@ func TestQuickstart(t *testing.T) {
 	}))
 }
 
-// kubectlHasContext checks whether the context of the cluster is the current one, and reaches it.
-func kubectlHasContext(t *testing.T, want bool) {
+// kubectlReachesCluster by its current context, which is that of the cluster.
+func kubectlReachesCluster(t *testing.T) {
 	path, name := capcontest.UserKubeconfig(t), "capcon-"+clusterName
-	config := must.Get(clientcmd.LoadFromFile(path))(t)
-	if has := config.CurrentContext == name && config.Contexts[name] != nil; has != want {
-		t.Fatalf("%s has the current context %q, want %q: %t", path, config.CurrentContext, name, want)
-	}
-	if !want {
-		return
+	if current := must.Get(clientcmd.LoadFromFile(path))(t).CurrentContext; current != name {
+		t.Fatalf("the current context in %s is %q, want %q", path, current, name)
 	}
 	client := must.Get(kubernetes.NewForConfig(must.Get(clientcmd.BuildConfigFromFlags("", path))(t)))(t)
 	must.Get(client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
+}
+
+// kubectlHasNoContext of the cluster, which is deleted.
+func kubectlHasNoContext(t *testing.T) {
+	path, name := capcontest.UserKubeconfig(t), "capcon-"+clusterName
+	config := must.Get(clientcmd.LoadFromFile(path))(t)
+	if config.CurrentContext == name || config.Contexts[name] != nil {
+		t.Fatalf("%s has the current context %q and contexts %v, want none of %s", path, config.CurrentContext, config.Contexts, name)
+	}
 }
 
 // nodesAreLimited to the memory that the cluster was created with: the kernel enforces it,

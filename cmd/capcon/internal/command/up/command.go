@@ -86,6 +86,7 @@ func Command(a *session.App) *cobra.Command {
 	flags.StringVarP(&path, "file", "f", "", "file with a Cluster manifest or a configuration of kind; - is standard input")
 	flags.IntVar(&controlPlanes, "control-planes", 1, "control-plane machines: an odd number, such as 1, 3 or 5")
 	flags.IntVar(&workers, "workers", 1, "worker machines; with 0 in a new cluster, control planes take Pods")
+	kubeconfig.AddFlags(command)
 	addFlags(command, &request)
 	return command
 }
@@ -104,7 +105,6 @@ func addFlags(command *cobra.Command, request *input.Request) {
 	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\" if it is free)")
 	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2; none removes it (default: those of the engine's host)")
 	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi; none removes it (default: that of the engine's host)")
-	kubeconfig.AddFlags(command)
 	session.AddTimeout(command, &request.Timeout)
 	flags.BoolVar(&request.Yes, "yes", false, "agree to the deletion of Machines and the loss of PersistentVolumes")
 	flags.BoolVar(&request.DryRun, "dry-run", false, "print the plan only; nothing is written, started or pulled")
