@@ -123,7 +123,7 @@ func TestCommandsEndThoughTheEngineHangs(t *testing.T) {
 			var running sync.WaitGroup
 			for _, line := range commands {
 				socket, home := mute(t, tc.answers), t.TempDir()
-				environment := map[string]string{"DOCKER_HOST": "unix://" + socket, "XDG_STATE_HOME": home}
+				environment := map[string]string{"DOCKER_HOST": "unix://" + socket, "XDG_STATE_HOME": home, "KUBECONFIG": filepath.Join(home, "kubeconfig")}
 				getenv := func(key string) string { return environment[key] }
 				err := state.For(filepath.Join(home, "capcon"), "docker", "hung").Save("demo", state.Cluster{OwnerID: "x"})
 				must.Succeed(t, err)
