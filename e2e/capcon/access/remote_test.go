@@ -90,7 +90,7 @@ func TestRemoteEngineTLS(t *testing.T) {
 // openTunnels of all kubeconfigs, until the returned function is called.
 func openTunnels(t *testing.T, program *capcontest.Program) (interrupt func()) {
 	t.Helper()
-	tunnel := program.Command(t.Context(), "tunnel", "--engine", integration.EngineName())
+	tunnel := program.Command(t.Context(), "tunnel")
 	var said bytes.Buffer
 	tunnel.Stdout, tunnel.Stderr = &said, &said
 	must.Succeed(t, tunnel.Start())

@@ -66,7 +66,7 @@ func Build(t *testing.T, cluster string) *Program {
 // MustOutput is MustRun for what is too long for the test's log.
 func (c *Program) MustOutput(args ...string) string {
 	c.T.Helper()
-	output, err := c.Command(c.T.Context(), append(args, "--engine", integration.EngineName())...).Output()
+	output, err := c.Command(c.T.Context(), args...).Output()
 	if err != nil {
 		c.T.Fatalf("capcon %s: %v", strings.Join(args, " "), err)
 	}
@@ -89,7 +89,7 @@ func (c *Program) DownBeforeAndAfter() {
 // progress goes to the test's log.
 func (c *Program) Run(ctx context.Context, args ...string) (string, error) {
 	c.T.Helper()
-	command := c.Command(ctx, append(args, "--engine", integration.EngineName())...)
+	command := c.Command(ctx, args...)
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	start := time.Now()
@@ -104,19 +104,19 @@ func (c *Program) Run(ctx context.Context, args ...string) (string, error) {
 // MustShow runs a command and returns its progress too.
 func (c *Program) MustShow(args ...string) string {
 	c.T.Helper()
-	output, err := c.Command(c.T.Context(), append(args, "--engine", integration.EngineName())...).CombinedOutput()
+	output, err := c.Command(c.T.Context(), args...).CombinedOutput()
 	if err != nil {
 		c.T.Fatalf("capcon %s: %v\n%s", strings.Join(args, " "), err, output)
 	}
 	return string(output)
 }
 
-// Command has a state and a kubeconfig of its own for each engine: the tests of two engines run at
+// Command on the engine of the tests has a state and a kubeconfig of its own for each engine: the tests of two engines run at
 // the same time with clusters of the same names, and one that is recorded on another engine is
 // unknown.
 func (c *Program) Command(ctx context.Context, args ...string) *exec.Cmd {
 	c.T.Helper()
-	command := exec.CommandContext(ctx, c.Path, args...)
+	command := exec.CommandContext(ctx, c.Path, append([]string{"--engine", integration.EngineName()}, args...)...)
 	kubeconfig := UserKubeconfig(c.T)
 	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Dir(kubeconfig), "KUBECONFIG="+kubeconfig)
 	command.SysProcAttr = c.Attributes
@@ -145,7 +145,7 @@ func (c *Program) Kubeconfig(args ...string) []byte {
 
 // getKubeconfig is Kubeconfig for callers that retry.
 func (c *Program) getKubeconfig(ctx context.Context, args ...string) ([]byte, error) {
-	args = append([]string{"kubeconfig", "--engine", integration.EngineName()}, args...)
+	args = append([]string{"kubeconfig"}, args...)
 	kubeconfig, err := c.Command(ctx, args...).Output()
 	if err != nil {
 		return nil, fmt.Errorf("get kubeconfig: %w", err)

@@ -181,7 +181,7 @@ func (c *converted) comesUp(t *testing.T, cluster string, nodes int, paths ...st
 		}
 	}
 	capcontest.Eventually(t, "there is a kubeconfig", func(ctx context.Context) (string, error) {
-		_, err := program.Command(ctx, "kubeconfig", cluster, "--engine", integration.EngineName()).Output()
+		_, err := program.Command(ctx, "kubeconfig", cluster).Output()
 		return "", err
 	})
 	capcontest.NodesReady(t, program.ConnectCluster(), nodes)

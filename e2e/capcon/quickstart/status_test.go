@@ -36,7 +36,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -61,7 +60,7 @@ func (c clusterStatus) good() bool {
 
 // statusOf runs the program, and returns its exit code.
 func statusOf(ctx context.Context, c *capcontest.Program) (report statusReport, code int, err error) {
-	arguments := []string{"status", c.Cluster, "-o", "json", "--engine", integration.EngineName()}
+	arguments := []string{"status", c.Cluster, "-o", "json"}
 	output, err := c.Command(ctx, arguments...).Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
