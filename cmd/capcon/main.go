@@ -66,7 +66,8 @@ func main() {
 		HostNetworks: func() []input.UsedRange {
 			return hostnet.Used(os.DirFS("/"), net.InterfaceAddrs)
 		},
-		Size: size,
+		PortInUse: hostnet.InUse,
+		Size:      size,
 		Interactive: func() bool {
 			return term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())) //nolint:gosec // file descriptors are small
 		},

@@ -35,6 +35,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/script"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
@@ -135,45 +136,20 @@ func hostPortText(port engine.PortBinding) string {
 // checkPorts refuses a host port that another machine has, before anything is created. What
 // other processes have is found when the container is started.
 func (r *Reconciler) checkPorts(ctx context.Context, s *scope) error {
-	wanted := slices.DeleteFunc(s.ports(), func(port engine.PortBinding) bool { return port.HostPort == 0 })
-	if s.hasStarted() || len(wanted) == 0 {
+	if s.hasStarted() {
 		return nil
 	}
-	containers, err := r.Engine.ListContainers(ctx, map[string]string{identity.LabelHostPorts: ""})
+	isOwn := func(container engine.Container) bool { return container.Name == s.containerName() }
+	held, err := network.HeldPorts(ctx, r.Engine, s.ports(), isOwn)
 	if err != nil {
-		return engineError(fmt.Errorf("list containers that publish ports: %w", err))
+		return engineError(err)
 	}
-	for _, container := range containers {
-		if container.Name == s.containerName() {
-			continue
-		}
-		for text := range strings.SplitSeq(container.Labels[identity.LabelHostPorts], ",") {
-			for i, port := range wanted {
-				if collides(port, text) {
-					return waitForUser(infrav1.HostPortInUseReason, fmt.Sprintf(
-						"spec.portMappings: host port %s is published by container %s; use another host port, or omit hostPort if the template has several replicas",
-						hostPortText(wanted[i]), holder(container)))
-				}
-			}
-		}
+	if len(held) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// holder of a port is a machine, a load balancer or a registry.
-func holder(container engine.Container) string {
-	if machine := container.Labels[identity.LabelMachine]; machine != "" {
-		return container.Name + " of Machine " + machine
-	}
-	return container.Name
-}
-
-// collides reports whether a port cannot be published alongside the one of a label.
-func collides(port engine.PortBinding, text string) bool {
-	endpoint, protocol, _ := strings.Cut(text, "/")
-	taken, err := netip.ParseAddrPort(endpoint)
-	return err == nil && protocol == port.Protocol.Name() && taken.Port() == port.HostPort &&
-		(taken.Addr() == port.HostAddress || taken.Addr().IsUnspecified() || !port.HostAddress.IsValid())
+	return waitForUser(infrav1.HostPortInUseReason, fmt.Sprintf(
+		"spec.portMappings: host port %s is published by container %s; use another host port, or omit hostPort if the template has several replicas",
+		hostPortText(held[0].Port), held[0].HolderText()))
 }
 
 // publishPorts sets the ports in the status. A container that does not run keeps those it had.

@@ -50,7 +50,7 @@ func (e *ForeignError) Error() string {
 // Image or network absent: ErrNotFound. A container of our name that is not
 // ours: *ForeignError. The engine is still busy with an earlier call to create it:
 // network.ErrCreating. A pinned address or port taken: a ConflictError of
-// ResourceAddress or ResourceHostPort. No address left:
+// ResourceAddress or ResourceHostPort; what runs stays where another container has the port. No address left:
 // *network.ExhaustedError. No host port left: ErrNoHostPort. A configuration that cannot be rendered:
 // *haproxy.InvalidError.
 func Ensure(ctx context.Context, containers network.Engine, spec Spec, existing State) (State, error) {
@@ -63,15 +63,18 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, existing 
 	case refuse:
 		return State{}, &ForeignError{Container: existing.Name}
 	case place:
+		if err := checkHeld(ctx, containers, spec, existing.container); err != nil {
+			return State{}, fmt.Errorf("create load balancer: %w", err)
+		}
 		return create(ctx, containers, spec)
 	case replace:
-		return recreate(ctx, containers, spec)
+		return recreate(ctx, containers, spec, existing)
 	case start:
 		err = restart(ctx, containers, existing.Name, text)
 		if len(spec.Addresses) == 0 && engine.IsTaken(err, engine.ResourceAddress) ||
 			!pinsHostPorts(spec) && engine.IsTaken(err, engine.ResourceHostPort) {
 			// The place it had was not published yet.
-			return recreate(ctx, containers, spec)
+			return recreate(ctx, containers, spec, existing)
 		}
 		if err == nil {
 			state, err = Inspect(ctx, containers, existing.Name)
@@ -80,7 +83,7 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, existing 
 			return State{}, err
 		}
 		if state.Running && !publishes(state, spec) {
-			return recreate(ctx, containers, spec)
+			return recreate(ctx, containers, spec, existing)
 		}
 	case keep:
 	}
@@ -188,8 +191,11 @@ func restart(ctx context.Context, containers engine.Containers, name, text strin
 	return nil
 }
 
-func recreate(ctx context.Context, containers network.Engine, spec Spec) (State, error) {
+func recreate(ctx context.Context, containers network.Engine, spec Spec, existing State) (State, error) {
 	name := spec.Name()
+	if err := checkHeld(ctx, containers, spec, existing.container); err != nil {
+		return State{}, fmt.Errorf("recreate load balancer %q: %w", name, err)
+	}
 	if err := containers.RemoveContainer(ctx, name); err != nil {
 		return State{}, fmt.Errorf("remove load balancer %q: %w", name, err)
 	}

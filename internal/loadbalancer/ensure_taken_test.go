@@ -24,6 +24,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -100,6 +101,35 @@ func TestEnsureTaken(t *testing.T) {
 			eng.Up()
 			if _, inspectErr := eng.InspectContainer(t.Context(), testOwner.LoadBalancerContainer()); err != nil && !errors.Is(inspectErr, engine.ErrNotFound) {
 				t.Errorf("%s\nsomething is left behind: %v", tc.reason, inspectErr)
+			}
+		})
+	}
+}
+
+// TestHeldHostPort: a load balancer that serves is not removed for a port that it cannot have.
+func TestHeldHostPort(t *testing.T) {
+	t.Parallel()
+	for name, labels := range map[string]string{"same address": "127.0.0.1:8080/tcp", "all addresses": "0.0.0.0:443/tcp,0.0.0.0:8080/tcp"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eng, _, before := ensured(t)
+			must.Get(eng.CreateContainer(t.Context(), engine.Spec{
+				Name: "other", Image: testImage, Labels: map[string]string{identity.LabelHostPorts: labels},
+			}))(t)
+			s := spec()
+			s.HostPorts = map[uint16]uint16{6443: before.HostPorts[6443], 80: 8080}
+			_, err := ensure(t.Context(), eng, s)
+			var conflict *engine.ConflictError
+			if !errors.As(err, &conflict) || conflict.Resource != engine.ResourceHostPort || conflict.Value != "8080" || conflict.Holder != "other" {
+				t.Errorf("Ensure: %v, want host port 8080 to be that of container other", err)
+			}
+			after := must.Get(loadbalancer.Observe(t.Context(), eng, before.Name))(t)
+			if after.ID != before.ID || !after.Running {
+				t.Errorf("the load balancer became %+v, want it unchanged", after)
+			}
+			must.Succeed(t, eng.RemoveContainer(t.Context(), "other"))
+			if after = must.Get(ensure(t.Context(), eng, s))(t); after.HostPorts[80] != 8080 {
+				t.Errorf("once the port is free, the load balancer is %+v", after)
 			}
 		})
 	}

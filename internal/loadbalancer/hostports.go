@@ -123,6 +123,31 @@ func recorded(container engine.Container) []uint16 {
 	return hostPorts
 }
 
+// checkHeld refuses pinned host ports that another container has, before one that runs is removed
+// for them. Those that the container has recorded are its own.
+func checkHeld(ctx context.Context, containers engine.ContainerReader, spec Spec, existing engine.Container) error {
+	own := strings.Split(existing.Labels[identity.LabelHostPorts], hostPortSeparator)
+	var ports []engine.PortBinding
+	for _, port := range slices.Sorted(maps.Keys(spec.HostPorts)) {
+		binding := engine.PortBinding{HostAddress: spec.hostAddress(port), HostPort: spec.HostPorts[port], ContainerPort: port}
+		if !slices.Contains(own, record(binding)) {
+			ports = append(ports, binding)
+		}
+	}
+	held, err := network.HeldPorts(ctx, containers, ports, func(other engine.Container) bool { return other.Name == spec.Name() })
+	if err != nil || len(held) == 0 {
+		return err
+	}
+	return &engine.ConflictError{
+		Resource: engine.ResourceHostPort, Value: strconv.Itoa(int(held[0].Port.HostPort)), Holder: held[0].Holder.Name,
+	}
+}
+
+// record is the entry of a label for a host port.
+func record(port engine.PortBinding) string {
+	return netip.AddrPortFrom(port.HostAddress, port.HostPort).String() + "/" + port.Protocol.Name()
+}
+
 // HostPort that publishes a port of the load balancer of a Service, also while it does not
 // run; 0 where none does.
 func (s State) HostPort(port uint16) uint16 {

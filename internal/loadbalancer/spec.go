@@ -151,9 +151,8 @@ func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
 	var ports []engine.PortBinding
 	var recorded []string
 	for _, port := range slices.Sorted(maps.Keys(hostPorts)) {
-		hostAddress := spec.hostAddress(port)
-		ports = append(ports, engine.PortBinding{HostAddress: hostAddress, HostPort: hostPorts[port], ContainerPort: port})
-		recorded = append(recorded, netip.AddrPortFrom(hostAddress, hostPorts[port]).String()+"/"+engine.ProtocolTCP.Name())
+		binding := engine.PortBinding{HostAddress: spec.hostAddress(port), HostPort: hostPorts[port], ContainerPort: port}
+		ports, recorded = append(ports, binding), append(recorded, record(binding))
 	}
 	if len(recorded) > 0 {
 		labels[identity.LabelHostPorts] = strings.Join(recorded, hostPortSeparator)

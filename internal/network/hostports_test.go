@@ -18,13 +18,17 @@ package network_test
 
 import (
 	"errors"
+	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 func TestHostPortCandidates(t *testing.T) {
@@ -96,6 +100,45 @@ func TestHostPortChoose(t *testing.T) {
 		}
 		if port := ports.Choose("key", isUsed); port != 0 {
 			t.Errorf("of %s: chose %d, want none: all are used", ports, port)
+		}
+	}
+}
+
+func TestHeldPorts(t *testing.T) {
+	t.Parallel()
+	eng := simulated.New()
+	eng.AddImage(engine.Image{Tags: []string{"image"}}, nil)
+	for name, label := range map[string]string{
+		"all": "0.0.0.0:8080/tcp", "local": "127.0.0.1:8081/tcp,127.0.0.1:5353/udp", "own": "127.0.0.1:8082/tcp", "broken": "8083",
+	} {
+		must.Get(eng.CreateContainer(t.Context(), engine.Spec{
+			Name: name, Image: "image", Labels: map[string]string{identity.LabelHostPorts: label, identity.LabelMachine: name + "-0"},
+		}))(t)
+	}
+	local, other := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("10.0.0.1")
+	for name, tc := range map[string]struct {
+		reason string
+		port   engine.PortBinding
+		want   string
+	}{
+		"all addresses":  {"One address is among all.", engine.PortBinding{HostAddress: local, HostPort: 8080}, "all of Machine all-0"},
+		"zero address":   {"It means all.", engine.PortBinding{HostPort: 8081}, "local of Machine local-0"},
+		"unspecified":    {"So does this.", engine.PortBinding{HostAddress: netip.IPv4Unspecified(), HostPort: 8081}, "local of Machine local-0"},
+		"other address":  {"Both can listen.", engine.PortBinding{HostAddress: other, HostPort: 8081}, ""},
+		"other protocol": {"Both can listen.", engine.PortBinding{HostAddress: local, HostPort: 8081, Protocol: engine.ProtocolUDP}, ""},
+		"UDP":            {"It is held as TCP is.", engine.PortBinding{HostAddress: local, HostPort: 5353, Protocol: engine.ProtocolUDP}, "local of Machine local-0"},
+		"own":            {"Nobody is in its own way.", engine.PortBinding{HostAddress: local, HostPort: 8082}, ""},
+		"no host port":   {"A free one is chosen.", engine.PortBinding{HostAddress: local}, ""},
+		"unreadable":     {"It says nothing.", engine.PortBinding{HostAddress: local, HostPort: 8083}, ""},
+	} {
+		isOwn := func(container engine.Container) bool { return container.Name == "own" }
+		held, err := network.HeldPorts(t.Context(), eng, []engine.PortBinding{tc.port}, isOwn)
+		got := ""
+		if len(held) > 0 {
+			got = held[0].HolderText()
+		}
+		if err != nil || got != tc.want {
+			t.Errorf("%s: %s HeldPorts = %q, %v, want %q", name, tc.reason, got, err, tc.want)
 		}
 	}
 }

@@ -19,6 +19,7 @@ package session
 import (
 	"context"
 	"io"
+	"net/netip"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,6 +53,8 @@ type Deps struct {
 	Systemd func(ctx context.Context, name string, args ...string) string
 	// HostNetworks are the address ranges that this host has routes to or name servers in.
 	HostNetworks func() []input.UsedRange
+	// PortInUse reports whether a process of this host listens on a port.
+	PortInUse func(ctx context.Context, protocol string, address netip.AddrPort) bool
 	// Size of the terminal that a stream is; 0 columns = it is none.
 	Size func(stream io.Writer) (columns, rows int)
 	// Interactive reports whether In and Out are a terminal, so that the user can answer.

@@ -23,9 +23,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/netip"
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -80,6 +82,8 @@ type World struct {
 	// Environment of the commands, in addition to StateHome.
 	Environment  map[string]string
 	HostNetworks []input.UsedRange
+	// UsedPorts of this host, as "tcp 0.0.0.0:80".
+	UsedPorts []string
 	// Terminal of the user; nil = there is none.
 	Terminal io.Reader
 	// Input that is no terminal.
@@ -183,9 +187,12 @@ func (w *World) deps() session.Deps {
 		LookPath:     func(string) (string, error) { return "", exec.ErrNotFound },
 		Systemd:      func(context.Context, string, ...string) string { return "" },
 		HostNetworks: func() []input.UsedRange { return w.HostNetworks },
-		Size:         func(io.Writer) (int, int) { return 0, 0 },
-		Interactive:  func() bool { return w.Terminal != nil },
-		RawTerminal:  func() (func(), error) { return func() {}, nil },
+		PortInUse: func(_ context.Context, protocol string, address netip.AddrPort) bool {
+			return slices.Contains(w.UsedPorts, protocol+" "+address.String())
+		},
+		Size:        func(io.Writer) (int, int) { return 0, 0 },
+		Interactive: func() bool { return w.Terminal != nil },
+		RawTerminal: func() (func(), error) { return func() {}, nil },
 		Clock: session.Clock{Now: w.Now, After: func(d time.Duration) <-chan time.Time {
 			w.Controllers()
 			w.Pass(d)

@@ -26,7 +26,7 @@ import (
 
 // dryRun prints the plan of a request. Nothing is written, started or pulled.
 func (r *run) dryRun(ctx context.Context) error {
-	if err := r.checkRequest(); err != nil {
+	if err := r.checkRequest(ctx); err != nil {
 		return err
 	}
 	found, err := r.session.ReachPlane(ctx)

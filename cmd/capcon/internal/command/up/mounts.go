@@ -17,11 +17,8 @@ limitations under the License.
 package up
 
 import (
-	"encoding/json"
 	"os"
 	"runtime"
-	"slices"
-	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
@@ -33,43 +30,33 @@ import (
 // checkMounts refuses paths of a file that the engine's host does not have, if the engine is on
 // this host.
 func (r *run) checkMounts() error {
-	if r.request.Topology == nil || runtime.GOOS != "linux" || plane.IsRemote(r.session.Info) || plane.NeedsTunnels(r.session.Info) {
+	if r.request.Topology == nil || !r.engineIsHere() {
 		return nil
 	}
 	var problems []input.Problem
-	for where, variables := range variablesByPlace(r.request.Topology) {
-		for _, path := range missingMounts(variables) {
+	for _, place := range places(r.request.Topology) {
+		for _, path := range missingMounts(place.variables) {
 			problems = append(problems, input.Problem{
-				Field: where + ": extraMounts", Value: path, Reason: "not found on this host", Remedy: "create it, or correct the path",
+				Field: place.name + ": extraMounts", Value: path, Reason: "not found on this host", Remedy: "create it, or correct the path",
 			})
 		}
 	}
-	slices.SortFunc(problems, func(a, b input.Problem) int { return strings.Compare(a.Field, b.Field) })
 	return input.Refuse(problems...)
+}
+
+// engineIsHere reports whether paths and ports of this host are those of the engine's host.
+func (r *run) engineIsHere() bool {
+	return runtime.GOOS == "linux" && !plane.IsRemote(r.session.Info) && !plane.NeedsTunnels(r.session.Info)
 }
 
 // missingMounts are the paths of the host that the variables mount and that do not exist.
 func missingMounts(variables []clusterv1.ClusterVariable) (missing []string) {
-	at := slices.IndexFunc(variables, func(variable clusterv1.ClusterVariable) bool { return variable.Name == "extraMounts" })
 	var mounts []infrav1.Mount
-	if at < 0 || json.Unmarshal(variables[at].Value.Raw, &mounts) != nil {
-		return nil // The API server refuses what is no list of mounts.
-	}
+	decodeVariable(variables, "extraMounts", &mounts)
 	for _, mount := range mounts {
 		if _, err := os.Stat(mount.HostPath); os.IsNotExist(err) {
 			missing = append(missing, mount.HostPath)
 		}
 	}
 	return missing
-}
-
-// variablesByPlace are all variables of a topology by where they are.
-func variablesByPlace(topology *clusterv1.Topology) map[string][]clusterv1.ClusterVariable {
-	places := map[string][]clusterv1.ClusterVariable{
-		"all nodes": topology.Variables, "control planes": topology.ControlPlane.Variables.Overrides,
-	}
-	for _, deployment := range topology.Workers.MachineDeployments {
-		places["MachineDeployment "+deployment.Name] = deployment.Variables.Overrides
-	}
-	return places
 }

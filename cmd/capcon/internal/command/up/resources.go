@@ -17,6 +17,8 @@ limitations under the License.
 package up
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
@@ -27,11 +29,14 @@ import (
 )
 
 // checkRequest refuses what this host or a file shows to be wrong.
-func (r *run) checkRequest() error {
+func (r *run) checkRequest(ctx context.Context) error {
 	if err := checkResources(r.request, r.session.Info); err != nil {
 		return err
 	}
 	if err := r.checkMounts(); err != nil {
+		return err
+	}
+	if err := r.checkPorts(ctx); err != nil {
 		return err
 	}
 	_, err := podNetwork(r.request.CNI, images.NodeImage{}, input.DefaultPodCIDR)

@@ -71,7 +71,7 @@ func (r *run) upWithin(ctx context.Context) (management.Snapshot, error) {
 	limited, cancel := session.Within(ctx, r.request.Timeout)
 	defer cancel()
 	r.board.Finished(session.StepEngine, r.session.ChosenEngine())
-	if err := r.checkRequest(); err != nil {
+	if err := r.checkRequest(ctx); err != nil {
 		return management.Snapshot{}, err
 	}
 	if err := r.session.CheckUserKubeconfig(ctx, r.kubeconfig, r.request.Name); err != nil {
