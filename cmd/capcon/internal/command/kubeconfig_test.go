@@ -24,8 +24,14 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -64,6 +70,28 @@ func TestContextOfACluster(t *testing.T) {
 	commandtest.Contains(t, w.MustRun("down", "demo"), "Removed context capcon-demo; the current one of kubectl is dev.")
 	if config := load(t, w.Kubeconfig); config.CurrentContext != "dev" || len(config.Contexts) != 1 || len(config.Clusters) != 1 || len(config.AuthInfos) != 1 {
 		t.Errorf("after down: %+v", config)
+	}
+}
+
+// TestContextOfAClusterThatIsGone: whatever removes its record removes its context.
+func TestContextOfAClusterThatIsGone(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{{"forget", "demo"}, {"gc", "--yes", "--all"}} {
+		t.Run(command[0], func(t *testing.T) {
+			t.Parallel()
+			w := withOwn(t)
+			w.MustRun("up", "demo")
+			must.Get(w.Engine.CreateContainer(t.Context(), engine.Spec{
+				Name: "demo-a", Image: commandtest.NodeImage,
+				Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: w.Record().OwnerID}.ContainerLabels(identity.RoleWorker, "a"),
+			}))(t)
+			must.Succeed(t, w.Client.DeleteAllOf(t.Context(), &clusterv1.Cluster{}, client.InNamespace("default")))
+			must.Succeed(t, w.Client.DeleteAllOf(t.Context(), &infrav1.ContainerCluster{}, client.InNamespace("default")))
+			commandtest.Contains(t, w.MustRun(command...), "Removed context capcon-demo; the current one of kubectl is dev.")
+			if config := load(t, w.Kubeconfig); config.CurrentContext != "dev" || len(config.Contexts) != 1 {
+				t.Errorf("after %v: %+v", command, config)
+			}
+		})
 	}
 }
 
@@ -142,7 +170,7 @@ func TestKubeconfigBreaksMeanwhile(t *testing.T) {
 		w.Vanish()
 		must.Succeed(t, os.WriteFile(w.Kubeconfig, []byte("a: ["), 0o600))
 	}
-	commandtest.Contains(t, w.MustFail("down", "demo"), "cluster demo: deleted", "management plane: removed", `cluster "demo" was deleted, but not its context capcon-demo`)
+	commandtest.Contains(t, w.MustFail("down", "demo"), "cluster demo: deleted", "management plane: removed", `cluster "demo" was removed, but not its context capcon-demo`)
 	// The next one finishes it.
 	must.Succeed(t, os.WriteFile(w.Kubeconfig, []byte(own), 0o600))
 	w.MustRun("down", "demo")

@@ -92,21 +92,21 @@ func (s *Session) RefreshUserKubeconfig(ctx context.Context, file, cluster, owne
 	return nil
 }
 
-// RemoveUserKubeconfig removes the context of a cluster that was deleted. Where the files cannot be
-// found, there is none.
-func (s *Session) RemoveUserKubeconfig(ctx context.Context, file, cluster, ownerID string) error {
+// RemoveUserKubeconfig removes the context of a cluster that was deleted or forgotten, and returns
+// what it did for users; empty where there was nothing to do. Where the files cannot be found, there is none.
+func (s *Session) RemoveUserKubeconfig(ctx context.Context, file, cluster, ownerID string) (done string, err error) {
 	files, owner, err := s.locate(UserKubeconfig{File: file}, cluster, ownerID)
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return "", nil //nolint:nilerr // see above
 	}
 	removed, current, err := files.Remove(ctx, owner)
 	switch {
 	case err != nil:
-		return fmt.Errorf("cluster %q was deleted, but not its context %s: %w", cluster, owner.Context(), err)
+		return "", fmt.Errorf("cluster %q was removed, but not its context %s: %w", cluster, owner.Context(), err)
 	case removed && current != "":
-		s.Printf("Removed context %s; the current one of kubectl is %s.", owner.Context(), current)
+		return fmt.Sprintf("Removed context %s; the current one of kubectl is %s.", owner.Context(), current), nil
 	case removed:
-		s.Printf("Removed context %s; kubectl has no current one.", owner.Context())
+		return fmt.Sprintf("Removed context %s; kubectl has no current one.", owner.Context()), nil
 	}
-	return nil
+	return "", nil
 }

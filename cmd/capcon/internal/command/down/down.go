@@ -145,7 +145,11 @@ func run(ctx context.Context, s *session.Session, options options, recording *tr
 // removeContexts of the deleted clusters. What cannot be removed keeps no cluster from being deleted.
 func removeContexts(ctx context.Context, s *session.Session, options options) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(options.deleted)) {
-		err = errors.Join(err, s.RemoveUserKubeconfig(ctx, options.kubeconfig.File, name, options.deleted[name]))
+		done, failed := s.RemoveUserKubeconfig(ctx, options.kubeconfig.File, name, options.deleted[name])
+		if done != "" {
+			s.Printf("%s", done)
+		}
+		err = errors.Join(err, failed)
 	}
 	return err
 }

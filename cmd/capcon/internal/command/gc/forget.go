@@ -33,8 +33,9 @@ func ForgetCommand(a *session.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "forget NAME",
 		Short: "Remove the local record of a cluster that was moved",
-		Long: "Remove the local record of a cluster, after \"clusterctl move\" to another management cluster.\n" +
-			"The cluster is not changed. Until then, \"up\" does not create another cluster of that name.",
+		Long: "Remove the local record of a cluster and its context in the kubeconfig of kubectl, after\n" +
+			"\"clusterctl move\" to another management cluster. The cluster is not changed. Until then, \"up\" does\n" +
+			"not create another cluster of that name.",
 		Example: "  capcon forget demo",
 		Args:    a.OneCluster,
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
@@ -45,7 +46,8 @@ func ForgetCommand(a *session.App) *cobra.Command {
 }
 
 func forget(ctx context.Context, s *session.Session, name string) error {
-	if _, known := s.Records.Get(name); !known {
+	record, known := s.Records.Get(name)
+	if !known {
 		if err := s.Records.Elsewhere(ctx, name); err != nil {
 			return err
 		}
@@ -72,5 +74,9 @@ func forget(ctx context.Context, s *session.Session, name string) error {
 		return err
 	}
 	s.Printf("Removed the record of cluster %s. Its resources were kept.", name)
-	return nil
+	done, err := s.RemoveUserKubeconfig(ctx, "", name, record.OwnerID)
+	if done != "" {
+		s.Printf("%s", done)
+	}
+	return err
 }

@@ -165,7 +165,7 @@ func sweep(ctx context.Context, s *session.Session, world inventory.World, decis
 		}
 	}
 	if len(failed) == 0 {
-		forgetOrphans(s, world, decisions)
+		failed = forgetOrphans(ctx, s, world, decisions, options)
 	}
 	return errors.Join(failed...)
 }
@@ -190,8 +190,8 @@ func removeObject(ctx context.Context, s *session.Session, object inventory.Obje
 	return true, nil
 }
 
-// forgetOrphans of which nothing is left: their kubeconfigs lead nowhere.
-func forgetOrphans(s *session.Session, world inventory.World, decisions []inventory.Decision) {
+// forgetOrphans of which nothing is left: their kubeconfigs and contexts lead nowhere.
+func forgetOrphans(ctx context.Context, s *session.Session, world inventory.World, decisions []inventory.Decision, options options) (failed []error) {
 	for _, name := range s.Records.Names() {
 		saved, _ := s.Records.Get(name)
 		ofIt := func(remove bool) bool {
@@ -201,6 +201,14 @@ func forgetOrphans(s *session.Session, world inventory.World, decisions []invent
 		}
 		if _, managed := world.ManagerOf(saved.OwnerID); !managed && ofIt(true) && !ofIt(false) {
 			s.Records.ForgetOwner(name, saved.OwnerID)
+			done, err := s.RemoveUserKubeconfig(ctx, "", name, saved.OwnerID)
+			if done != "" && options.output == output.Text {
+				s.Printf("%s", done)
+			}
+			if err != nil {
+				failed = append(failed, err)
+			}
 		}
 	}
+	return failed
 }
