@@ -222,6 +222,34 @@ spec:
     - {name: kubelet, value: {maxPods: 200}}
     - {name: scheduler, value: {extraArgs: [{name: v, value: "3"}]}}
 `},
+		"taints": {"Those of a patch replace kubeadm's own.", `
+kubeadmConfigPatches: ["{kind: InitConfiguration, nodeRegistration: {taints: [{key: k, value: v, effect: NoSchedule}]}}"]
+nodes: [{role: control-plane}, {role: worker}]
+`, `
+spec:
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1, variables: {overrides: [{name: nodeTaints, value: [{key: k, value: v, effect: NoSchedule}]}]}}
+    workers: {machineDeployments: [{class: worker, name: worker, replicas: 1}]}
+    variables:
+    - {name: allowSchedulingOnControlPlanes, value: true}
+    - {name: cni, value: default}
+`},
+		"no taints": {"An empty list removes kubeadm's own.", `
+nodes:
+- role: control-plane
+  kubeadmConfigPatches: ["{kind: InitConfiguration, nodeRegistration: {taints: []}}"]
+- role: worker
+`, `
+spec:
+  topology:
+    classRef: {name: ""}
+    controlPlane: {replicas: 1}
+    workers: {machineDeployments: [{class: worker, name: worker, replicas: 1}]}
+    variables:
+    - {name: allowSchedulingOnControlPlanes, value: true}
+    - {name: cni, value: default}
+`},
 		"containerd": {"JSON that sets fields is a merge patch too.", `
 containerdConfigPatches:
 - |-

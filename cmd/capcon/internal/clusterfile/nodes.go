@@ -153,10 +153,11 @@ func (f *file) registration(own documents, kind string) map[string]any {
 		variables["kubeletExtraArgs"] = toList(arguments)
 	}
 	taints, given := registration["taints"].([]any)
-	switch {
-	case given && len(taints) == 0 && kind == initKind:
+	if given && kind == initKind {
+		// A list replaces kubeadm's own taint, also an empty one.
 		variables["allowSchedulingOnControlPlanes"] = true
-	case len(taints) > 0:
+	}
+	if len(taints) > 0 {
 		variables["nodeTaints"] = taints
 	}
 	return variables

@@ -28,7 +28,6 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -86,7 +85,7 @@ func TestContextOfAClusterThatIsGone(t *testing.T) {
 				Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: w.Record().OwnerID}.ContainerLabels(identity.RoleWorker, "a"),
 			}))(t)
 			must.Succeed(t, w.Client.DeleteAllOf(t.Context(), &clusterv1.Cluster{}, client.InNamespace("default")))
-			must.Succeed(t, w.Client.DeleteAllOf(t.Context(), &infrav1.ContainerCluster{}, client.InNamespace("default")))
+			w.VanishObjects()
 			commandtest.Contains(t, w.MustRun(command...), "Removed context capcon-demo; the current one of kubectl is dev.")
 			if config := load(t, w.Kubeconfig); config.CurrentContext != "dev" || len(config.Contexts) != 1 {
 				t.Errorf("after %v: %+v", command, config)
