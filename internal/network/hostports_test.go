@@ -127,7 +127,7 @@ func TestHeldPorts(t *testing.T) {
 		"other address":  {"Both can listen.", engine.PortBinding{HostAddress: other, HostPort: 8081}, ""},
 		"other protocol": {"Both can listen.", engine.PortBinding{HostAddress: local, HostPort: 8081, Protocol: engine.ProtocolUDP}, ""},
 		"UDP":            {"It is held as TCP is.", engine.PortBinding{HostAddress: local, HostPort: 5353, Protocol: engine.ProtocolUDP}, "local of Machine local-0"},
-		"own":            {"Nobody is in its own way.", engine.PortBinding{HostAddress: local, HostPort: 8082}, ""},
+		"own":            {"A container does not conflict with itself.", engine.PortBinding{HostAddress: local, HostPort: 8082}, ""},
 		"no host port":   {"A free one is chosen.", engine.PortBinding{HostAddress: local}, ""},
 		"unreadable":     {"It says nothing.", engine.PortBinding{HostAddress: local, HostPort: 8083}, ""},
 	} {

@@ -35,7 +35,7 @@ func TestInUse(t *testing.T) {
 			t.Errorf("%s port %s is not in use, want it to be", protocol, at)
 		}
 	}
-	// No interface has this address: it cannot be listened on, and nobody does.
+	// No interface has this address: it cannot be listened on, and no process does.
 	if at := netip.MustParseAddrPort("192.0.2.1:80"); hostnet.InUse(t.Context(), "tcp", at) {
 		t.Errorf("port %s is in use", at)
 	}

@@ -62,7 +62,7 @@ func TestUpChecksHostPorts(t *testing.T) {
 		used          []string
 		want          string
 	}{
-		"free":          {"Nobody has the ports.", ingressFile, "other", "127.0.0.1:8081/tcp,127.0.0.1:8080/udp", []string{"tcp 0.0.0.0:5353"}, ""},
+		"free":          {"The ports are free.", ingressFile, "other", "127.0.0.1:8081/tcp,127.0.0.1:8080/udp", []string{"tcp 0.0.0.0:5353"}, ""},
 		"load balancer": {"Its container could not start.", ingressFile, "other", "127.0.0.1:8080/tcp", nil, `loadBalancer.portMappings "0.0.0.0:8080/tcp": is published by container other-lb; use another host port`},
 		"node":          {"Nor could that of a node.", ingressFile, "other", "0.0.0.0:5353/udp", nil, `MachineDeployment worker: portMappings "127.0.0.1:5353/udp": is published by container other-lb`},
 		"process":       {"It need not be a container.", ingressFile, "", "", []string{"tcp 0.0.0.0:8080"}, `loadBalancer.portMappings "0.0.0.0:8080/tcp": is used by a process of this host`},
