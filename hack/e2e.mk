@@ -53,6 +53,7 @@ Certificates: ## Let the certificates of three control planes end, and renew the
 	@$(CLUSTER) $@
 
 KindConfig: ## Clusters from configurations of kind (EXAMPLES=regular expression; default all)
+	@$(MAKE) images-load KUBERNETES_VERSION=v1.35.4
 	@$(CLUSTER) $@
 
 FailureDomains: ## Spread control planes over failure domains and pin workers to some

@@ -65,25 +65,28 @@ const healthPort = 10256
 // touch each other.
 func kindExamples(dir string) map[string]kindExample {
 	return map[string]kindExample{
-		"Workers": { // multi-node, node labels, extra mounts, port mappings
+		"Workers": { // multi-node, node labels, extra mounts, credentials of a registry, port mappings
 			nodes: 3, look: (*kindRun).workers,
 			file: fmt.Sprintf(`
 nodes:
 - role: control-plane
 - role: worker
   labels: {tier: frontend}
-  extraMounts: [{hostPath: %q, containerPath: /files, readOnly: true}]
-  extraPortMappings: [{containerPort: %d, hostPort: 18082, listenAddress: 127.0.0.1, protocol: TCP}]
+  extraMounts:
+  - {hostPath: %[1]q, containerPath: /files, readOnly: true}
+  - {hostPath: %[2]q, containerPath: /var/lib/kubelet/config.json}
+  extraPortMappings: [{containerPort: %[3]d, hostPort: 18082, listenAddress: 127.0.0.1, protocol: TCP}]
 - role: worker
   labels: {tier: backend}
-`, dir, healthPort),
+`, dir, filepath.Join(dir, "config.json"), healthPort),
 		},
-		"Ingress": { // ports of the control plane, API server port; then a rollout
+		"Ingress": { // ports of the control plane, API server port; then an upgrade
 			nodes: 1, look: (*kindRun).ingress,
 			file: fmt.Sprintf(`
 networking: {apiServerPort: 16443, apiServerAddress: 127.0.0.1}
 nodes:
 - role: control-plane
+  image: %[1]s
   kubeadmConfigPatches:
   - |
     kind: InitConfiguration
@@ -91,8 +94,8 @@ nodes:
       kubeletExtraArgs:
         node-labels: "ingress-ready=true"
   extraPortMappings:
-  - {containerPort: %d, hostPort: 18080, listenAddress: 127.0.0.1}
-`, healthPort),
+  - {containerPort: %[2]d, hostPort: 18080, listenAddress: 127.0.0.1}
+`, nodeImage(previousVersion), healthPort),
 		},
 		"Kubeadm": { // auditing, feature gates, runtime configuration, subnets, nftables, registries
 			nodes: 1, look: (*kindRun).kubeadm,
@@ -104,6 +107,9 @@ containerdConfigPatches:
 - |-
   [debug]
     level = "warn"
+- |-
+  [plugins."io.containerd.cri.v1.images".registry]
+    config_path = "/etc/containerd/certs.d"
 kubeadmConfigPatches:
 - |
   kind: KubeletConfiguration
@@ -143,6 +149,7 @@ func TestKindConfig(t *testing.T) {
 	program.DownBeforeAndAfter()
 	dir := t.TempDir()
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "file"), []byte("of the host"), 0o600))
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"auths": {}}`), 0o600))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n"), 0o600))
 	chosen := regexp.MustCompile(os.Getenv("EXAMPLES"))
 	for name, example := range kindExamples(dir) {
@@ -173,6 +180,9 @@ func TestKindConfig(t *testing.T) {
 		})
 	}
 }
+
+// nodeImage that is built for a version of Kubernetes.
+func nodeImage(version string) string { return "localhost/capcon/node:" + version }
 
 // up with a configuration.
 func (r *kindRun) up(text string) {
@@ -240,6 +250,7 @@ func (r *kindRun) workers() {
 	mounted := frontend.Items[0].Name
 	r.want("the mount", r.in(mounted, "cat", "/files/file"), "of the host")
 	r.want("the mount", r.in(mounted, "sh", "-c", "touch /files/other 2>&1 || true"), "Read-only")
+	r.want("the kubelet", r.in(mounted, "cat", "/var/lib/kubelet/config.json"), "auths")
 	r.answers(18082)
 	r.change("labels: {tier: frontend}", "labels: {tier: frontend, release: two}")
 	r.answers(18082) // its successor has the port
@@ -257,16 +268,19 @@ func (r *kindRun) ingress() {
 	r.answers(18080)
 	r.want("the kubeconfig", string(r.program.Kubeconfig(kindCluster)), "https://127.0.0.1:16443")
 	before := capcontest.IDs(capcontest.NodeContainers(r.T, r.engine, kindCluster))
-	r.change("\nnetworking", "\nruntimeConfig: {\"api/alpha\": \"false\"}\nnetworking")
+	r.change(nodeImage(previousVersion), nodeImage(currentVersion))
 	for _, id := range capcontest.IDs(capcontest.NodeContainers(r.T, r.engine, kindCluster)) {
 		if slices.Contains(before, id) {
 			r.Errorf("container %s was not replaced", id)
 		}
 	}
 	r.answers(18080)
+	if version := must.Get(r.cluster.Discovery().ServerVersion())(r.T); version.GitVersion != currentVersion {
+		r.Errorf("the API server has version %s after the upgrade to %s", version, currentVersion)
+	}
 	nodes := must.Get(r.cluster.CoreV1().Nodes().List(r.Context(), metav1.ListOptions{LabelSelector: "ingress-ready=true"}))(r.T)
 	if len(nodes.Items) != 1 {
-		r.Errorf("%d nodes have the label after the rollout", len(nodes.Items))
+		r.Errorf("%d nodes have the label after the upgrade", len(nodes.Items))
 	}
 }
 
@@ -277,7 +291,7 @@ func (r *kindRun) kubeadm() {
 	r.want("the controller manager", r.in(node, "cat", "/etc/kubernetes/manifests/kube-controller-manager.yaml"), "--cluster-cidr=10.212.0.0/16")
 	r.want("the audit log", r.in(node, "head", "-n", "1", "/var/log/kubernetes/audit.log"), "audit.k8s.io/v1")
 	r.want("the resolver", r.in(node, "cat", "/etc/resolv.conf"), "search corp.example.com")
-	r.want("containerd", r.in(node, "containerd", "config", "dump"), `level = "warn"`)
+	r.want("containerd", r.in(node, "containerd", "config", "dump"), "level = 'warn'", "'/etc/containerd/certs.d'")
 	proxy := must.Get(r.cluster.CoreV1().ConfigMaps("kube-system").Get(r.Context(), "kube-proxy", metav1.GetOptions{}))(r.T)
 	r.want("kube-proxy", proxy.Data["config.conf"], "mode: nftables", "AllAlpha: false")
 	nodes := must.Get(r.cluster.CoreV1().Nodes().List(r.Context(), metav1.ListOptions{}))(r.T)

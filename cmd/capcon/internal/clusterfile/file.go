@@ -20,9 +20,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
+	"io"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
@@ -44,6 +43,25 @@ type file struct {
 	problems []input.Problem
 }
 
+// parse a file that has one document.
+func parse(name string, text []byte) (*file, error) {
+	f := &file{name: name}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&f.root); errors.Is(err, io.EOF) {
+		return nil, input.Refuse(input.Problem{Field: name, Reason: "is empty", Remedy: usable})
+	} else if err != nil {
+		return nil, input.Refuse(input.Problem{Field: name, Reason: err.Error(), Remedy: "correct the YAML"})
+	}
+	if root := f.root.Content[0]; root.Kind != yaml.MappingNode {
+		return nil, input.Refuse(input.Problem{Field: position(name, root.Line, ""), Reason: "is not a mapping", Remedy: usable})
+	}
+	var second yaml.Node
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, input.Refuse(input.Problem{Field: position(name, second.Line, ""), Reason: "a second document begins", Remedy: "use a file for each cluster"})
+	}
+	return f, nil
+}
+
 // refuse what is at a line; 0 = the whole file.
 func (f *file) refuse(line int, path, value, reason, remedy string) {
 	f.problems = append(f.problems, input.Problem{Field: position(f.name, line, path), Value: value, Reason: reason, Remedy: remedy})
@@ -58,49 +76,6 @@ func position(name string, line int, path string) string {
 		text += ": " + path
 	}
 	return text
-}
-
-// decode strictly: a field that kind does not have is a typing error.
-func (f *file) decode(text []byte) {
-	if err := yaml.Unmarshal(text, &f.root); err != nil {
-		f.refuse(0, "", "", err.Error(), "correct the YAML")
-		return
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
-	err := decoder.Decode(&f.Cluster)
-	var mismatch *yaml.TypeError
-	switch {
-	case errors.As(err, &mismatch):
-		for _, text := range mismatch.Errors {
-			f.refuseField(text)
-		}
-	case err != nil: // one of the types of kind, which know no line
-		f.refuse(lineOf(&f.root, err.Error()), "", "", err.Error(), "correct the value")
-	case f.Kind != "Cluster":
-		f.refuse(f.line("kind"), "kind", f.Kind, "is no kind of "+kindVersion, "use Cluster")
-	}
-}
-
-// decoderText is what the decoder says of a field that it does not know, or of another value.
-var (
-	unknownText = regexp.MustCompile(`^line (\d+): field (.+) not found in type v1alpha4\.(\w+)$`)
-	valueText   = regexp.MustCompile(`^line (\d+): (.+)$`)
-)
-
-func (f *file) refuseField(text string) {
-	if match := unknownText.FindStringSubmatch(text); match != nil {
-		line, _ := strconv.Atoi(match[1])
-		f.refuse(line, "", match[2], "kind has no such field in "+match[3], "correct or remove it; "+page)
-		return
-	}
-	match := valueText.FindStringSubmatch(text)
-	if match == nil {
-		f.refuse(0, "", "", text, page)
-		return
-	}
-	line, _ := strconv.Atoi(match[1])
-	f.refuse(line, "", "", match[2], "correct the value")
 }
 
 // line of a field by its keys and indexes, or of what is around it; 0 where there is none.
@@ -144,19 +119,6 @@ func textLine(node *yaml.Node, line int) int {
 		return node.Line
 	}
 	return node.Line + line
-}
-
-// lineOf the first value that a text quotes; 0 where there is none.
-func lineOf(node *yaml.Node, text string) int {
-	if node.Kind == yaml.ScalarNode && strings.Contains(text, strconv.Quote(node.Value)) {
-		return node.Line
-	}
-	for _, below := range node.Content {
-		if line := lineOf(below, text); line > 0 {
-			return line
-		}
-	}
-	return 0
 }
 
 func nodePath(index int, field string) string { return fmt.Sprintf("nodes[%d].%s", index, field) }

@@ -98,6 +98,8 @@ func refusalOf(path string) refusal {
 func checkVersion(kind, apiVersion string) (refusal, bool) {
 	known, found := versions[kind]
 	switch {
+	case kind == "":
+		return refusal{"has no kind", "add kind: " + clusterKind + ", or the one that has the field"}, false
 	case !found:
 		return refusal{"kubeadm has no such kind", "use " + strings.Join([]string{clusterKind, initKind, joinKind, kubeletKind, proxyKind}, ", ")}, false
 	case apiVersion != "" && !slices.Contains(known, apiVersion):

@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -30,6 +31,12 @@ import (
 
 // argumentByName is a path of v1beta3, where arguments are a map.
 var argumentByName = regexp.MustCompile(`/(extraArgs|kubeletExtraArgs)/[^/]*[^/0-9-]`)
+
+// namesArgument reports whether an operation is about an argument in a map.
+func namesArgument(operation jsonpatch.Operation) bool {
+	pointer, _ := operation.Path() // It has been checked.
+	return argumentByName.MatchString(pointer)
+}
 
 // patch applies a JSON patch (RFC 6902) to the document of its kind.
 func (f *file) patch(into documents, patch v1alpha4.PatchJSON6902, at *yaml.Node, path string, kinds ...string) {
@@ -45,7 +52,7 @@ func (f *file) patch(into documents, patch v1alpha4.PatchJSON6902, at *yaml.Node
 		f.refuse(at.Line, path, strings.TrimSpace(patch.Kind+" "+apiVersion), refused.reason, refused.remedy)
 		return
 	}
-	if len(kinds) > 0 && patch.Kind != kinds[0] && patch.Kind != kinds[len(kinds)-1] {
+	if len(kinds) > 0 && !slices.Contains(kinds, patch.Kind) {
 		f.refuse(at.Line, path, patch.Kind, "the whole cluster has one", "move the patch to kubeadmConfigPatchesJSON6902 of the cluster")
 		return
 	}
@@ -54,7 +61,7 @@ func (f *file) patch(into documents, patch v1alpha4.PatchJSON6902, at *yaml.Node
 		return
 	}
 	before := clone(into[patch.Kind])
-	if !argumentByName.MatchString(patch.Patch) {
+	if !slices.ContainsFunc(operations, namesArgument) {
 		listed(before)
 	}
 	document, err := json.Marshal(before)

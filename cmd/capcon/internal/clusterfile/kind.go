@@ -39,8 +39,7 @@ import (
 )
 
 // convertKind returns the Cluster of a file of kind's format, and the image of its nodes.
-func convertKind(name string, text []byte) (*clusterv1.Cluster, string, error) {
-	f := &file{name: name}
+func (f *file) convertKind(text []byte) (*clusterv1.Cluster, string, error) {
 	f.decode(text)
 	if len(f.problems) > 0 {
 		return nil, "", input.Refuse(f.problems...)

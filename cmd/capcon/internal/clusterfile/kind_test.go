@@ -18,12 +18,15 @@ package clusterfile
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/yaml"
+
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 const header = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n"
@@ -279,7 +282,7 @@ spec:
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cluster, _, err := convertKind("kind.yaml", []byte(header+tc.file))
+			cluster, _, err := convert(header + tc.file)
 			if err != nil {
 				t.Fatalf("%s Got: %v", tc.reason, err)
 			}
@@ -309,6 +312,41 @@ func generic(t *testing.T, cluster *clusterv1.Cluster) (fields map[string]any) {
 	return fields
 }
 
+// TestPatchOfList: kubeadm v1beta4 has lists of arguments, also those of a worker.
+func TestPatchOfList(t *testing.T) {
+	t.Parallel()
+	cluster, _, err := convert(header + `
+kubeadmConfigPatchesJSON6902:
+- {group: kubeadm.k8s.io, version: v1beta4, kind: ClusterConfiguration, patch: '[{"op": "add", "path": "/apiServer/extraArgs/-", "value": {"name": "event-ttl", "value": "2h"}}]'}
+nodes:
+- role: control-plane
+- role: worker
+  kubeadmConfigPatchesJSON6902:
+  - {group: kubeadm.k8s.io, version: v1beta4, kind: JoinConfiguration, patch: '[{"op": "add", "path": "/nodeRegistration/kubeletExtraArgs/-", "value": {"name": "v", "value": "4"}}]'}
+`)
+	must.Succeed(t, err)
+	topology := cluster.Spec.Topology
+	all := slices.Concat(topology.Variables, topology.Workers.MachineDeployments[0].Variables.Overrides)
+	got := map[string]string{}
+	for _, variable := range all {
+		got[variable.Name] = string(variable.Value.Raw)
+	}
+	want := map[string]string{
+		"apiServer": `{"extraArgs":[{"name":"event-ttl","value":"2h"}]}`, "kubeletExtraArgs": `[{"name":"v","value":"4"}]`, "cni": `"default"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("variables (-want +got):\n%s", diff)
+	}
+}
+
+func convert(text string) (*clusterv1.Cluster, string, error) {
+	f, err := parse("kind.yaml", []byte(text))
+	if err != nil {
+		return nil, "", err
+	}
+	return f.convertKind([]byte(text))
+}
+
 func TestConvertRefuses(t *testing.T) {
 	t.Parallel()
 	patch := func(lines ...string) string {
@@ -316,7 +354,14 @@ func TestConvertRefuses(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ reason, file, want string }{
 		"field":        {"It is a typing error.", "nodes:\n- roll: worker\n", `kind.yaml:4 "roll": kind has no such field in Node`},
-		"value":        {"It is no number.", "networking: {apiServerPort: many}\n", "kind.yaml:3: cannot unmarshal"},
+		"value":        {"It is no number.", "networking: {apiServerPort: many}\n", `kind.yaml:3: networking.apiServerPort "many": must be a number`},
+		"protocol":     {"The kernel has none.", "nodes:\n- extraPortMappings:\n  - {containerPort: 80, protocol: http}\n", `kind.yaml:5: nodes[0].extraPortMappings[0].protocol "http": is unknown; use TCP or UDP`},
+		"list":         {"It is a number.", "nodes: 3\n", `kind.yaml:3: nodes "3": must be a list`},
+		"mapping":      {"It is a list.", "networking: [a]\n", "kind.yaml:3: networking: must be a mapping"},
+		"text":         {"It is a list.", "nodes:\n- role: [worker]\n", "kind.yaml:4: nodes[0].role: must be a text"},
+		"truth":        {"It is a text.", "networking: {disableDefaultCNI: sure}\n", `kind.yaml:3: networking.disableDefaultCNI "sure": must be true or false`},
+		"twice":        {"One of them would be dropped.", "name: a\nname: b\n", `kind.yaml:4: mapping key "name" already defined at line 3`},
+		"documents":    {"One of them would be dropped.", "---\nkind: Cluster\n", "kind.yaml:3: a second document begins; use a file for each cluster"},
 		"YAML":         {"It cannot be read.", "nodes: [\n", "kind.yaml: yaml: line"},
 		"role":         {"Kubernetes has none.", "nodes:\n- role: master\n", `kind.yaml:4: nodes[0].role "master"`},
 		"no control":   {"There would be no API server.", "nodes:\n- role: worker\n", "there is no control plane"},
@@ -324,7 +369,7 @@ func TestConvertRefuses(t *testing.T) {
 		"proxy mode":   {"kube-proxy has none.", "networking:\n  kubeProxyMode: fast\n", `kind.yaml:4: networking.kubeProxyMode "fast"`},
 		"subnet":       {"It is no range.", "networking:\n  podSubnet: fd00::/56\n", `kind.yaml:4: networking.podSubnet "fd00::/56"`},
 		"SELinux":      {"It would label the host.", "nodes:\n- extraMounts:\n  - {hostPath: /a, containerPath: /b, selinuxRelabel: true}\n", "kind.yaml:5: nodes[0].extraMounts[0].selinuxRelabel"},
-		"propagation":  {"It is the kernel's word.", "nodes:\n- extraMounts:\n  - {hostPath: /a, containerPath: /b, propagation: rslave}\n", `kind.yaml:5: Unknown MountPropagation: "rslave"`},
+		"propagation":  {"It is the kernel's word.", "nodes:\n- extraMounts:\n  - {hostPath: /a, containerPath: /b, propagation: rslave}\n", `kind.yaml:5: nodes[0].extraMounts[0].propagation "rslave": is unknown; use None, HostToContainer or Bidirectional`},
 		"no host path": {"Nothing can be mounted.", "nodes:\n- extraMounts:\n  - {containerPath: /b}\n", "nodes[0].extraMounts[0].hostPath: is needed"},
 		"UDP of a control plane": {
 			"The load balancer is TCP only.", "nodes:\n- extraPortMappings:\n  - {containerPort: 53, hostPort: 5300, protocol: UDP}\n",
@@ -351,6 +396,7 @@ func TestConvertRefuses(t *testing.T) {
 		"version":        {"The image decides it.", patch("kind: ClusterConfiguration", "kubernetesVersion: v1.36.3"), "kind.yaml:6: kubeadmConfigPatches[0]: ClusterConfiguration.kubernetesVersion: the version of the node image decides it"},
 		"null":           {"What it removes is not known here.", patch("kind: KubeletConfiguration", "a:", "  b: null"), "kind.yaml:7: kubeadmConfigPatches[0]: KubeletConfiguration.a.b"},
 		"no kind":        {"kubeadm has none.", patch("kind: Node"), `kind.yaml:5: kubeadmConfigPatches[0] "Node": kubeadm has no such kind`},
+		"missing kind":   {"The patch belongs nowhere.", patch("maxPods: 10"), "kind.yaml:5: kubeadmConfigPatches[0]: has no kind"},
 		"old version":    {"It has other fields.", patch("kind: InitConfiguration", "apiVersion: kubeadm.k8s.io/v1beta1"), `"kubeadm.k8s.io/v1beta1": is not a version that is converted`},
 		"number":         {"kubeadm would refuse it.", patch("kind: ClusterConfiguration", "apiServer: {extraArgs: {v: 4}}"), "argument v of extraArgs is 4, which is no text: quote it"},
 		"phase":          {"Nodes would not come up.", patch("kind: InitConfiguration", "skipPhases: [etcd]"), `InitConfiguration.skipPhases "etcd"`},
@@ -379,7 +425,7 @@ func TestConvertRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := convertKind("kind.yaml", []byte(header+tc.file))
+			_, _, err := convert(header + tc.file)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s Want %q, got: %v", tc.reason, tc.want, err)
 			}
@@ -389,7 +435,7 @@ func TestConvertRefuses(t *testing.T) {
 
 func TestRelativeMount(t *testing.T) {
 	t.Parallel()
-	cluster, _, err := convertKind("kind.yaml", []byte(header+"nodes:\n- extraMounts: [{hostPath: data, containerPath: /data}]\n"))
+	cluster, _, err := convert(header + "nodes:\n- extraMounts: [{hostPath: data, containerPath: /data}]\n")
 	if err != nil {
 		t.Fatal(err)
 	}

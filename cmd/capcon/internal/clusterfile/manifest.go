@@ -22,7 +22,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	kjson "sigs.k8s.io/json"
@@ -33,19 +32,15 @@ import (
 )
 
 // readManifest returns the Cluster of a manifest, without what belongs to one that exists.
-func readManifest(name string, text []byte) (*clusterv1.Cluster, error) {
-	f := &file{name: name}
-	if err := yaml.Unmarshal(text, &f.root); err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
+func (f *file) readManifest(text []byte) (*clusterv1.Cluster, error) {
 	raw, err := sigsyaml.YAMLToJSON(text)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", f.name, err)
 	}
 	cluster := &clusterv1.Cluster{}
 	unknown, err := kjson.UnmarshalStrict(raw, cluster)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+		return nil, fmt.Errorf("read %s: %w", f.name, err)
 	}
 	for _, problem := range unknown {
 		field := strings.Trim(strings.TrimPrefix(problem.Error(), "unknown field "), `"`)

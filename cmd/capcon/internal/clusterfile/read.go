@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"slices"
 
-	"go.yaml.in/yaml/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -31,35 +30,76 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 )
 
-// Read a file into a request: what its flags leave open is the file's. What is refused:
-// *input.Error.
-func Read(name string, text []byte, request input.Request) (input.Request, error) {
-	var header struct {
-		APIVersion string `yaml:"apiVersion"`
-		Kind       string `yaml:"kind"`
-	}
-	if err := yaml.Unmarshal(text, &header); err != nil {
-		return request, input.Refuse(input.Problem{Field: name, Reason: err.Error(), Remedy: "correct the YAML"})
+// Read completes a request by a file, a Cluster or a configuration of kind. A field of the request
+// that is set stays. It says where the file has what it took from it.
+func Read(name string, text []byte, request input.Request) (input.Request, input.Origins, error) {
+	f, err := parse(name, text)
+	if err != nil {
+		return request, nil, err
 	}
 	var cluster *clusterv1.Cluster
+	var paths map[string]string
 	var image string
-	var err error
-	switch header.APIVersion {
-	case kindVersion:
-		cluster, image, err = convertKind(name, text)
-	case clusterv1.GroupVersion.String():
-		cluster, err = readManifest(name, text)
+	switch version := child(f.root.Content[0], "apiVersion"); {
+	case version == nil:
+		err = input.Refuse(input.Problem{Field: name, Reason: "has no apiVersion", Remedy: usable})
+	case version.Value == kindVersion:
+		paths = kindPaths
+		cluster, image, err = f.convertKind(text)
+	case version.Value == clusterv1.GroupVersion.String():
+		paths = manifestPaths
+		cluster, err = f.readManifest(text)
 	default:
 		err = input.Refuse(input.Problem{
-			Field: name, Value: fmt.Sprintf("%s %s", header.APIVersion, header.Kind), Reason: "is neither a configuration of kind nor a Cluster",
-			Remedy: "use a Cluster of " + kindVersion + " or " + clusterv1.GroupVersion.String(),
+			Field: position(name, version.Line, "apiVersion"), Value: version.Value, Reason: "is neither that of a configuration of kind nor that of a Cluster",
+			Remedy: usable,
 		})
 	}
 	if err != nil {
-		return request, err
+		return request, nil, err
 	}
+	origins := f.origins(paths, request)
 	request.Image = cmp.Or(request.Image, image)
-	return fill(request, cluster)
+	if f.APIVersion == kindVersion {
+		cluster.Name = cmp.Or(cluster.Name, "kind") // as there
+	}
+	request, err = fill(request, cluster)
+	return request, origins, err
+}
+
+const usable = "use a Cluster of " + kindVersion + " or cluster.x-k8s.io/v1beta2"
+
+// Paths of what flags could set, by the fields that problems name.
+var (
+	kindPaths = map[string]string{
+		"NAME": "name", "--control-planes": "nodes", "--pod-cidr": "networking.podSubnet", "--service-cidr": "networking.serviceSubnet",
+		"--kubernetes-version": "nodes[0].image", "--image": "nodes[0].image",
+	}
+	manifestPaths = map[string]string{
+		"NAME": "metadata.name", "--control-planes": "spec.topology.controlPlane.replicas", "--kubernetes-version": "spec.topology.version",
+		"--pod-cidr": "spec.clusterNetwork.pods.cidrBlocks", "--service-cidr": "spec.clusterNetwork.services.cidrBlocks",
+	}
+)
+
+// origins of what a request does not have, and the file has.
+func (f *file) origins(paths map[string]string, request input.Request) input.Origins {
+	given := map[string]bool{
+		"NAME": request.Name != "", "--control-planes": request.ControlPlanes != nil, "--kubernetes-version": request.KubernetesVersion != "",
+		"--image": request.Image != "", "--pod-cidr": request.PodCIDR != "", "--service-cidr": request.ServiceCIDR != "",
+	}
+	origins := input.Origins{}
+	for field, path := range paths {
+		at := f.root.Content[0]
+		for _, step := range steps(path) {
+			if at != nil {
+				at = child(at, step)
+			}
+		}
+		if at != nil && !given[field] {
+			origins[field] = position(f.name, at.Line, path)
+		}
+	}
+	return origins
 }
 
 // fill the request with what its flags leave open. The rest becomes its topology.

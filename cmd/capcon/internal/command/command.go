@@ -109,5 +109,11 @@ func rootCommand(a *session.App) *cobra.Command {
 		logs.Command(a), supportbundle.Command(a), doctor.Command(a), plane.Command(a),
 		image.Command(a), image.LoadCommand(a), registry.Command(a), certs.Command(a), convert.Command(a), versionCommand(a),
 	)
+	for _, command := range root.Commands() {
+		if command.HasSubCommands() && !command.Runnable() {
+			// Otherwise any word is an argument, and the help a success.
+			command.Args, command.RunE = cobra.NoArgs, func(command *cobra.Command, _ []string) error { return command.Help() }
+		}
+	}
 	return root
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package command_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -81,5 +82,14 @@ func TestUsage(t *testing.T) {
 			}
 			commandtest.Contains(t, out+errs, tc.words...)
 		})
+	}
+}
+
+// A mistyped word is no success with a help that a script takes for the result.
+func TestUnknownSubcommands(t *testing.T) {
+	t.Parallel()
+	w := commandtest.New(t)
+	for _, group := range []string{"get", "plane", "images", "registry"} {
+		commandtest.Contains(t, w.MustFail(group, "foo"), fmt.Sprintf("unknown command \"foo\" for \"capcon %s\"", group))
 	}
 }

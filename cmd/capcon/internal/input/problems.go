@@ -65,6 +65,20 @@ func Problems(err error) []Problem {
 	return nil
 }
 
+// Origins are the places of a file, such as "kind.yaml:3: networking.podSubnet", by the fields of
+// problems that they set.
+type Origins map[string]string
+
+// Locate has the problems of an error name the places of the file that they are in.
+func (o Origins) Locate(err error) error {
+	for i, problem := range Problems(err) {
+		if place, ok := o[problem.Field]; ok {
+			Problems(err)[i].Field = place
+		}
+	}
+	return err
+}
+
 // CheckNotNegative checks a number, or how long something may take.
 func CheckNotNegative[N int | time.Duration](flag string, given N, remedy string) []Problem {
 	if given >= 0 {

@@ -132,7 +132,9 @@ func TestFile(t *testing.T) {
 
 func requestOf(t *testing.T, text string) input.Request {
 	t.Helper()
-	return must.Get(clusterfile.Read("kind.yaml", []byte(text), input.Request{}))(t)
+	request, _, err := clusterfile.Read("kind.yaml", []byte(text), input.Request{})
+	must.Succeed(t, err)
+	return request
 }
 
 // createdFrom a file, with a default that Cluster API adds.

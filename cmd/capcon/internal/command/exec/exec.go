@@ -50,7 +50,7 @@ func Command(a *session.App) *cobra.Command {
 		Short: "Run a command in a node",
 		Long: "Run a command as root in the container of a node, whether its cluster works or not. NODE is the name of a\n" +
 			"Node, a Machine or a container. On a terminal, the command has one too. The exit code is that of the command,\n" +
-			"as in a shell also 126 and 127 if it cannot be run; it is 1 if the node was not found or is not running.",
+			"as in a shell 126 or 127 if it cannot be run, as the engine reports it; it is 1 if the node was not found or is not running.",
 		Example: "  capcon exec demo-control-plane-abcde -- crictl ps\n  capcon exec demo-control-plane-abcde -- bash\n" +
 			"  capcon exec -i demo-control-plane-abcde -- tee /etc/motd < motd",
 		Args: cobra.MinimumNArgs(2), //nolint:mnd // A node and a command.

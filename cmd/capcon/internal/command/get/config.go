@@ -50,11 +50,8 @@ func printConfig(ctx context.Context, s *session.Session, name string) error {
 	if err != nil {
 		return err
 	}
-	if found.Exists && !found.Answers {
+	if !found.Answers {
 		return s.PlaneSilent(ctx, found, name)
-	}
-	if !found.Exists {
-		return s.NotFound(ctx, name)
 	}
 	present, err := s.Read(ctx, name)
 	if err != nil {

@@ -41,6 +41,7 @@ func Command(a *session.App) *cobra.Command {
 	var kubeconfig session.UserKubeconfig
 	var controlPlanes, workers int
 	var path string
+	var origins input.Origins
 	command := &cobra.Command{
 		Use: "up [NAME]", SuggestFor: []string{"create", "apply"},
 		Short: "Create a cluster, or update an existing one",
@@ -64,21 +65,23 @@ func Command(a *session.App) *cobra.Command {
 			request = request.Normalize()
 			if path != "" {
 				var err error
-				if request, err = readFile(a.In, path, request); err != nil {
+				if request, origins, err = readFile(a.In, path, request); err != nil {
 					return err
 				}
 			}
-			return input.Refuse(slices.Concat(emptyFlags(command), output.CheckFormat(request.Output), checkOutput(command, request), input.Problems(request.Validate()))...)
+			return origins.Locate(input.Refuse(slices.Concat(
+				emptyFlags(command), output.CheckFormat(request.Output), checkOutput(command, request), input.Problems(request.Validate()),
+			)...))
 		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
 			r := &run{session: s, request: request, kubeconfig: kubeconfig}
 			if request.DryRun {
-				return r.dryRun(ctx)
+				return origins.Locate(r.dryRun(ctx))
 			}
-			return trace.Run(ctx, s, request.Trace, request.Name, func(recording *trace.Recording) error {
+			return origins.Locate(trace.Run(ctx, s, request.Trace, request.Name, func(recording *trace.Recording) error {
 				r.trace = recording
 				return r.run(ctx)
-			})
+			}))
 		}),
 		ValidArgsFunction: a.CompleteNames,
 	}
@@ -113,7 +116,7 @@ func addFlags(command *cobra.Command, request *input.Request) {
 }
 
 // readFile completes a request by a file.
-func readFile(stdin io.Reader, path string, request input.Request) (input.Request, error) {
+func readFile(stdin io.Reader, path string, request input.Request) (input.Request, input.Origins, error) {
 	name := path
 	read := func() ([]byte, error) { return os.ReadFile(path) }
 	if path == "-" {
@@ -122,7 +125,7 @@ func readFile(stdin io.Reader, path string, request input.Request) (input.Reques
 	}
 	text, err := read()
 	if err != nil {
-		return request, input.Refuse(input.Problem{Field: "--file", Value: path, Reason: "cannot be read: " + err.Error(), Remedy: "use the path of a file, or -"})
+		return request, nil, input.Refuse(input.Problem{Field: "--file", Value: path, Reason: "cannot be read: " + err.Error(), Remedy: "use the path of a file, or -"})
 	}
 	return clusterfile.Read(name, text, request)
 }

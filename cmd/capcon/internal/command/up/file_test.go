@@ -108,9 +108,9 @@ func TestUpRefusesFiles(t *testing.T) {
 			"The engine would make a directory of it.", header + "name: demo\nnodes:\n- extraMounts: [{hostPath: /none/such, containerPath: /data}]\n", nil,
 			`extraMounts "/none/such": not found on this host`,
 		},
-		"no name":      {"A cluster needs one.", header, nil, "NAME"},
+		"name":         {"The file says it.", header + "name: Demo\n", nil, `cluster.yaml:3: name "Demo": not a valid DNS label`},
 		"several":      {"It is not known which is meant.", kindFile, []string{"--workers", "3"}, "the file has 2 MachineDeployments"},
-		"other object": {"It is no cluster.", "apiVersion: v1\nkind: Pod\n", nil, "neither a configuration of kind nor a Cluster"},
+		"other object": {"It is no cluster.", "apiVersion: v1\nkind: Pod\n", nil, "neither that of a configuration of kind nor that of a Cluster"},
 		"other class": {
 			"Its variables are not known.", "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nspec:\n  topology:\n    classRef: {name: quick}\n    version: v1.36.3\n", nil,
 			`:5: spec.topology.classRef.name "quick"`,

@@ -137,7 +137,7 @@ func observe(ctx context.Context, s *session.Session, options options) (manageme
 
 // late says what was still missing.
 func late(s *session.Session, options options, last management.Snapshot) error {
-	text := fmt.Sprintf("cluster %q: not %s within %s", options.name, options.goal.met, options.timeout)
+	text := fmt.Sprintf("cluster %q: timed out after %s waiting for: %s", options.name, options.timeout, options.goal.met)
 	for _, missing := range last.Missing() {
 		text += "\n  " + missing
 	}

@@ -41,7 +41,7 @@ func TestWait(t *testing.T) {
 		"Ready":     {"It is.", []string{"demo"}, nil, nil, 0, []string{"Cluster demo: ready."}},
 		"Condition": {"It becomes so; the type and the status may be in any case.", []string{"demo", "--for=condition=available=TRUE"}, nil, available, 0, []string{"Cluster demo: available is true."}},
 		"Late": {"What is missing is said.", []string{"demo", "--for=condition=Available", "--timeout", "50ms"}, nil, nil, session.ExitNotYet, []string{
-			`cluster "demo": not Available is true within 50ms`, "capcon status demo",
+			`cluster "demo": timed out after 50ms waiting for: Available is true`, "capcon status demo",
 		}},
 		"Delete":         {"It goes.", []string{"demo", "--for=delete"}, deleteDemo, (*commandtest.World).Vanish, 0, []string{"Cluster demo: deleted."}},
 		"DeleteWithLast": {"The plane goes too.", []string{"demo", "--for=delete"}, nil, nil, 0, nil},
