@@ -63,10 +63,7 @@ func Ensure(ctx context.Context, containers network.Engine, spec Spec, existing 
 	case refuse:
 		return State{}, &ForeignError{Container: existing.Name}
 	case place:
-		if err := checkHeld(ctx, containers, spec, existing.container); err != nil {
-			return State{}, fmt.Errorf("create load balancer: %w", err)
-		}
-		return create(ctx, containers, spec)
+		return createFirst(ctx, containers, spec, existing)
 	case replace:
 		return recreate(ctx, containers, spec, existing)
 	case start:
@@ -189,6 +186,13 @@ func restart(ctx context.Context, containers engine.Containers, name, text strin
 		return fmt.Errorf("start load balancer %q: %w", name, err)
 	}
 	return nil
+}
+
+func createFirst(ctx context.Context, containers network.Engine, spec Spec, existing State) (State, error) {
+	if err := checkHeld(ctx, containers, spec, existing.container); err != nil {
+		return State{}, fmt.Errorf("create load balancer: %w", err)
+	}
+	return create(ctx, containers, spec)
 }
 
 func recreate(ctx context.Context, containers network.Engine, spec Spec, existing State) (State, error) {
