@@ -49,10 +49,13 @@ import (
 // Cluster API would set the Cluster's finalizer by itself. That takes one of
 // its reconciles, which are a second apart, and all else would wait for it.
 func Create(ctx context.Context, c client.Client, rendered objects.Rendered) error {
-	for _, object := range slices.Concat(rendered.Class, rendered.Owned) {
+	for _, object := range rendered.Class {
 		if err := apply(ctx, c, object); err != nil {
 			return err
 		}
+	}
+	if err := createOwned(ctx, c, rendered.Owned); err != nil {
+		return err
 	}
 	cluster := rendered.Cluster.DeepCopy()
 	controllerutil.AddFinalizer(cluster, clusterv1.ClusterFinalizer)
@@ -60,6 +63,31 @@ func Create(ctx context.Context, c client.Client, rendered objects.Rendered) err
 		return fmt.Errorf("create Cluster %q: %w", cluster.Name, err)
 	}
 	return adopt(ctx, c, cluster)
+}
+
+// createOwned creates the objects of the Pod network. The ClusterResourceSet comes first, and
+// owns the ConfigMap from the beginning: otherwise its controller adds itself by a patch of all
+// owners, which can drop the Cluster that is added at the same time.
+func createOwned(ctx context.Context, c client.Client, owned []client.Object) error {
+	var owners []metav1.OwnerReference
+	for _, object := range slices.Backward(owned) {
+		object, _ = object.DeepCopyObject().(client.Object)
+		object.SetOwnerReferences(owners)
+		if err := apply(ctx, c, object); err != nil {
+			return err
+		}
+		set, isSet := object.(*addonsv1.ClusterResourceSet)
+		if !isSet {
+			continue
+		}
+		if err := c.Get(ctx, client.ObjectKeyFromObject(set), set); err != nil {
+			return fmt.Errorf("get ClusterResourceSet %q: %w", set.Name, err)
+		}
+		owners = append(owners, metav1.OwnerReference{
+			APIVersion: addonsv1.GroupVersion.String(), Kind: "ClusterResourceSet", Name: set.Name, UID: set.UID,
+		})
+	}
+	return nil
 }
 
 // Update writes the changes of a plan and nothing else. The Cluster changed since the plan was

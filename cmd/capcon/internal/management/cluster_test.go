@@ -40,6 +40,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -64,6 +65,42 @@ func TestEnsureNamedClass(t *testing.T) {
 	must.Succeed(t, c.Get(t.Context(), key, after))
 	if diff := cmp.Diff(class, after); diff != "" {
 		t.Errorf("the class has been changed (-before +after):\n%s", diff)
+	}
+}
+
+// The ClusterResourceSet owns the ConfigMap before the Cluster exists: its controller, which
+// would replace the list of owners, has nothing to add.
+func TestCreateOwnsPodNetwork(t *testing.T) {
+	t.Parallel()
+	meta := metav1.ObjectMeta{Namespace: "default", Name: "demo-cni", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}}
+	rendered := objects.Rendered{
+		Owned: []client.Object{
+			&corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta},
+			&addonsv1.ClusterResourceSet{TypeMeta: metav1.TypeMeta{APIVersion: addonsv1.GroupVersion.String(), Kind: "ClusterResourceSet"}, ObjectMeta: meta},
+		},
+		Cluster: &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}},
+	}
+	owners := func(c client.Client) (kinds []string) {
+		manifest := &corev1.ConfigMap{}
+		must.Succeed(t, c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "demo-cni"}, manifest))
+		for _, owner := range manifest.OwnerReferences {
+			kinds = append(kinds, owner.Kind)
+		}
+		return kinds
+	}
+	var early []string
+	c := fake.NewClientBuilder().WithScheme(must.Get(Scheme())(t)).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, object client.Object, options ...client.CreateOption) error {
+			early = owners(c)
+			return c.Create(ctx, object, options...)
+		},
+	}).Build()
+	must.Succeed(t, Create(t.Context(), c, rendered))
+	if diff := cmp.Diff([]string{"ClusterResourceSet"}, early); diff != "" {
+		t.Errorf("owners when the Cluster is created (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"ClusterResourceSet", "Cluster"}, owners(c)); diff != "" {
+		t.Errorf("owners in the end (-want +got):\n%s", diff)
 	}
 }
 

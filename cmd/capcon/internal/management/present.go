@@ -24,7 +24,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -120,9 +119,7 @@ func (p *Present) readPodNetwork(ctx context.Context, c client.Client) error {
 	return errors.Join(err, listErr)
 }
 
-// unowned are the objects of the Pod network of capcon that the Cluster does not own yet. The
-// ClusterResourceSet owns the ConfigMap too: its controller adds itself, by a patch of the whole list,
-// which can drop the Cluster.
+// unowned are the objects of the Pod network of capcon that the Cluster does not own yet.
 func unowned(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) ([]client.Object, error) {
 	var found []client.Object
 	for _, object := range []client.Object{&corev1.ConfigMap{}, &addonsv1.ClusterResourceSet{}} {
@@ -131,10 +128,7 @@ func unowned(ctx context.Context, c client.Client, cluster *clusterv1.Cluster) (
 			return nil, err
 		}
 		owner := objects.OwnerOf(cluster)
-		isOwned := slices.ContainsFunc(object.GetOwnerReferences(), func(one metav1.OwnerReference) bool {
-			return one == owner || one.Kind == "ClusterResourceSet" && one.Name == object.GetName()
-		})
-		if there && object.GetLabels()[clusterv1.ClusterNameLabel] == cluster.Name && !isOwned {
+		if there && object.GetLabels()[clusterv1.ClusterNameLabel] == cluster.Name && !slices.Contains(object.GetOwnerReferences(), owner) {
 			found = append(found, object)
 		}
 	}
