@@ -118,6 +118,14 @@ spec:
 			want:     infrastructure + "kind: ContainerClusterTemplate\nmetadata: {name: a}\nspec: {template: {spec: {loadBalancer: {type: HAProxy}}}}",
 			findings: []string{"controlPlaneEndpoint: ", "docker.loadBalancer: kindest/haproxy has no bash"},
 		},
+		"FieldsBelow": {
+			reason: "what CAPD does not have is reported, not dropped",
+			in: infrastructure + "kind: DockerCluster\nmetadata: {name: a}\nspec: {loadBalancer: {disable: true}, failureDomains: []}\n---\n" +
+				infrastructure + "kind: DockerMachine\nmetadata: {name: a}\nspec: {extraMounts: [{hostPath: /a, containerPath: /b, selinuxRelabel: true}]}",
+			want: infrastructure + "kind: ContainerCluster\nmetadata: {name: a}\nspec: {}\n---\n" +
+				infrastructure + "kind: ContainerMachine\nmetadata: {name: a}\nspec: {extraMounts: [{hostPath: /a, containerPath: /b, selinuxRelabel: true}]}",
+			findings: []string{"spec.loadBalancer.disable: CAPD has no such field", "spec.extraMounts[0].selinuxRelabel: CAPD has no such field"},
+		},
 		"Images": {
 			reason: "images become those of the cluster",
 			in: infrastructure + "kind: DevCluster\nmetadata: {name: c}\n---\n" +

@@ -117,7 +117,8 @@ func (c *converter) field(root *yaml.Node, field entry, kind kind) (string, *yam
 	case "failureDomains":
 		return to.to, failureDomains(field.value)
 	case "extraMounts":
-		for _, mount := range field.value.Content {
+		for i, mount := range field.value.Content {
+			c.reportUnknown(root, entry{field.key, mount, fmt.Sprintf("%s[%d]", field.path, i)}, "containerPath", "hostPath", "readOnly")
 			if strings.HasSuffix(value(mount, "hostPath"), "/docker.sock") {
 				c.report(mount, root, field.path, engineSocket())
 			}
@@ -130,8 +131,18 @@ func (c *converter) field(root *yaml.Node, field entry, kind kind) (string, *yam
 	return to.to, field.value
 }
 
+// reportUnknown fields below a field.
+func (c *converter) reportUnknown(root *yaml.Node, field entry, known ...string) {
+	for _, below := range entries(field.value, field.path) {
+		if !slices.Contains(known, below.key.Value) {
+			c.report(below.key, root, below.path, unknownField())
+		}
+	}
+}
+
 // loadBalancer returns that of this provider, which needs other images: CAPD's has no shell.
 func (c *converter) loadBalancer(root *yaml.Node, field entry) *yaml.Node {
+	c.reportUnknown(root, field, "imageRepository", "imageTag", "customHAProxyConfigTemplateRef")
 	if custom := get(field.value, "customHAProxyConfigTemplateRef"); custom != nil {
 		c.report(custom, root, field.path+".customHAProxyConfigTemplateRef", move{
 			reason: "the provider writes the configuration of HAProxy itself",

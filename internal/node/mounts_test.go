@@ -55,6 +55,9 @@ func TestCheckMounts(t *testing.T) {
 			`mount 0: path "/srv/../etc" is not a clean path; use /etc`,
 			`mount 0: path "/data/" is not a clean path; use /data`,
 		}},
+		"Keys": {"kubeadm would write them to the host.", at("/etc/kubernetes"), []string{
+			`mount 0: path "/etc/kubernetes" is used by the node: kubeadm writes keys and manifests there; ` + own,
+		}},
 		"Dots":    {"It is /var in other words.", at("/data/../var"), []string{`mount 0: path "/data/../var" is not a clean path; use /var`}},
 		"Control": {"It is not visible.", at("/da\nta"), []string{`mount 0: path "/da\nta" contains a control character; remove it`}},
 		"Twice":   {"One would hide the other.", at("/a", "/b", "/a"), []string{`mount 2: path "/a" is also the path of mount 0; use another path for one of them`}},

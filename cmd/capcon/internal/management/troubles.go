@@ -61,7 +61,7 @@ var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "remove the network, or use another one with --network"},
 	{infrav1.NetworkReadyCondition, infrav1.ContainerNotOwnedReason, "remove the resource, or use another cluster name"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerImagePullFailedReason, imageRemedy + " --load-balancer-image"},
-	{infrav1.LoadBalancerReadyCondition, infrav1.HostPortInUseReason, "stop the process or container that uses the port: kubeconfigs contain it"},
+	{infrav1.LoadBalancerReadyCondition, infrav1.HostPortInUseReason, "stop the process or container that uses the port, or change the port mapping; the port of the API servers cannot change: kubeconfigs contain it"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.AddressInUseReason, "remove the container"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.SubnetExhaustedReason, subnetRemedy},
 	{infrav1.LoadBalancerReadyCondition, infrav1.ContainerNotOwnedReason, "remove the container"},
