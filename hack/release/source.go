@@ -90,7 +90,7 @@ func readSource(ctx context.Context, directory string) (source, error) {
 }
 
 // packagesFile has the day for which the image builder fetches Debian's packages.
-const packagesFile = "lab/images/builder/security.go"
+const packagesFile = "lab/images/builder/debian/security.go"
 
 var packagesConstant = regexp.MustCompile(`(?m)^const packagesDate = "(.*)"$`)
 

@@ -22,11 +22,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/images/builder/build"
 )
 
 // loader gives an engine images, by the engine's command.
 type loader struct {
-	*builder
+	*build.Builder
 	// engine is the command with its first arguments, such as podman --remote.
 	engine []string
 }
@@ -35,7 +37,7 @@ type loader struct {
 // same id is the same image.
 func (b loader) loadImages(ctx context.Context, names []string) error {
 	for _, name := range names {
-		p, err := readPublication(name, filepath.Join(b.cache, name+".json"))
+		p, err := build.ReadPublication(name, filepath.Join(b.Cache, name+".json"))
 		if err != nil {
 			return err
 		}
@@ -46,21 +48,21 @@ func (b loader) loadImages(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (b loader) loadImage(ctx context.Context, name string, p publication) error {
+func (b loader) loadImage(ctx context.Context, name string, p build.Publication) error {
 	// An engine without the image answers with an error; one that is not
 	// there fails in the load below and says so.
-	output, err := b.image("inspect", "--format", "{{.Id}}", p.Reference).output(ctx)
+	output, err := b.image("inspect", "--format", "{{.Id}}", p.Reference).Output(ctx)
 	older := strings.TrimSpace(output)
 	if err == nil && hexID(older) == hexID(p.ID) {
-		b.say(name, "the engine has it")
+		b.Say(name, "the engine has it")
 		return nil
 	}
 	load := b.image("load", "--quiet", "--input", p.Archive)
-	load.hint = fmt.Sprintf("Is the engine running? Try make engine ENGINE=%s.", b.engine[0])
-	if err := load.run(ctx); err != nil {
+	load.Hint = fmt.Sprintf("Is the engine running? Try make engine ENGINE=%s.", b.engine[0])
+	if err := load.Run(ctx); err != nil {
 		return err
 	}
-	b.say(name, "loaded into the engine")
+	b.Say(name, "loaded into the engine")
 	return b.removeUnnamed(ctx, name, older)
 }
 
@@ -70,19 +72,19 @@ func (b loader) removeUnnamed(ctx context.Context, name, id string) error {
 	if id == "" {
 		return nil
 	}
-	count, err := b.image("inspect", "--format", "{{len .RepoTags}}", id).output(ctx)
+	count, err := b.image("inspect", "--format", "{{len .RepoTags}}", id).Output(ctx)
 	if err != nil || strings.TrimSpace(count) != "0" {
 		return err
 	}
-	if err := b.image("rm", id).run(ctx); err != nil {
-		b.say(name, "the engine keeps the older %.19s, which is in use", id)
+	if err := b.image("rm", id).Run(ctx); err != nil {
+		b.Say(name, "the engine keeps the older %.19s, which is in use", id)
 	}
 	return nil
 }
 
 // image is a command about images.
-func (b loader) image(args ...string) command {
-	return command{args: slices.Concat(b.engine, []string{"image"}, args)}
+func (b loader) image(args ...string) build.Command {
+	return build.Command{Args: slices.Concat(b.engine, []string{"image"}, args)}
 }
 
 // hexID is an image's id without its algorithm, which Podman leaves out.

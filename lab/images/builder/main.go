@@ -26,10 +26,10 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"os/signal"
@@ -38,10 +38,16 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/capi-samples/cluster-api-provider-container/images/builder/build"
+	"github.com/capi-samples/cluster-api-provider-container/images/builder/debian"
+	"github.com/capi-samples/cluster-api-provider-container/images/builder/recipes"
 )
+
+// sources are the recipes themselves.
+//
+//go:embed *.go */*.go
+var sources embed.FS
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -64,144 +70,50 @@ func run(ctx context.Context, arguments []string) error {
 	check := flags.Bool("check-packages", false, "only fail if Debian's security suite has newer packages than the images")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintf(flags.Output(), "usage: go run . [flags] <image or group>...\nimages: %s\ngroups: %s\n",
-			strings.Join(allNames(), " "), strings.Join(slices.Sorted(maps.Keys(groups())), " "))
+			strings.Join(recipes.AllNames(), " "), strings.Join(slices.Sorted(maps.Keys(recipes.Groups())), " "))
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
-	names, err := expand(flags.Args())
+	names, err := recipes.Expand(flags.Args())
 	if err == nil && *kubernetes != "" {
 		var node string
-		node, err = nodeOf(os.DirFS(imagesDirectory(*root)), *kubernetes)
-		names = union(names, []string{node})
+		node, err = recipes.NodeOf(os.DirFS(build.ImagesDirectory(*root)), *kubernetes)
+		names = recipes.Union(names, []string{node})
 	}
 	if err != nil {
 		return err
 	}
-	if *version == "" && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, releaseSuffix) }) {
+	if *version == "" && slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, recipes.ReleaseSuffix) }) {
 		return errors.New("images of a release need -version")
 	}
 	engine := strings.Fields(*load)
-	built, err := newPlatform(*architecture)
+	built, err := build.NewPlatform(*architecture)
 	if err != nil {
 		return err
 	}
-	b, err := newBuilder(ctx, *root, built)
+	cache, err := build.DefaultCache(built)
 	if err != nil {
 		return err
 	}
-	defer b.close()
+	b, err := build.New(ctx, build.Options{Root: *root, Cache: cache, Sources: sources, Version: *version, Platform: built})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
 	if *check {
-		return b.checkPackages(ctx)
+		return debian.CheckPackages(ctx, b, recipes.Debs(b))
 	}
-	b.version = *version
-	recipes, err := b.buildImages(ctx, names)
+	images, err := recipes.Of(ctx, b, names)
+	if err == nil {
+		err = b.Publish(ctx, names, images)
+	}
 	if err == nil && *output != "" {
-		err = b.export(ctx, *output, names, recipes)
+		err = export(ctx, b, *output, names, images)
 	}
 	if err != nil || len(engine) == 0 {
 		return err
 	}
-	return loader{builder: b, engine: engine}.loadImages(ctx, names)
-}
-
-func (b *builder) buildImages(ctx context.Context, names []string) (map[string]*artifact, error) {
-	recipes, err := b.recipes(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	requested := make([]*artifact, 0, len(names))
-	for _, name := range names {
-		requested = append(requested, recipes[name])
-	}
-	count, err := b.missing(requested)
-	if err != nil {
-		return nil, err
-	}
-	b.underway.plan(count)
-	if count > 0 {
-		b.say("images", "%d parts are missing and are made now", count)
-	}
-	group, groupContext := errgroup.WithContext(ctx)
-	go b.reportUnderway(groupContext) // until Wait returns
-	for _, name := range names {
-		group.Go(func() error { return b.publish(groupContext, name, recipes[name]) })
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	if !b.built.Load() {
-		b.say("images", "Everything is up to date (%.1fs)", time.Since(b.start).Seconds())
-	}
-	return recipes, nil
-}
-
-// What clusters are upgraded from has the suffix -previous, and what they are upgraded to
-// -next: the node image, and the kube-proxy in it, which nodes of the next version still
-// run until all control planes have that version. Only tests need them, and each takes as
-// long as all others.
-const (
-	nodeName = "node"
-	// nodeKubernetes begins the names of their directories.
-	nodeKubernetes = "kubernetes"
-	proxyName      = "kube-proxy"
-	nextSuffix     = "-next"
-	// oldestSuffix ends the name of the node image of the oldest supported Kubernetes.
-	oldestSuffix = "-oldest"
-)
-
-// nodeOf is the node image of a version of Kubernetes.
-func nodeOf(images fs.FS, version string) (string, error) {
-	var versions []string
-	for _, suffix := range []string{"", previousSuffix, nextSuffix, oldestSuffix} {
-		found, err := requiredVersion(images, nodeKubernetes+suffix, kubernetesModule)
-		if err != nil {
-			return "", err
-		}
-		if found == version {
-			return nodeName + suffix, nil
-		}
-		versions = append(versions, found)
-	}
-	return "", fmt.Errorf("no node image of Kubernetes %s can be built; use one of %s", version, strings.Join(versions, ", "))
-}
-
-// allNames are the images that can be asked for, in the order of the help.
-func allNames() []string {
-	return slices.Concat(imageNames(), []string{nodeName + previousSuffix, proxyName + previousSuffix, nodeName + nextSuffix, nodeName + oldestSuffix}, managementNames(), previousManagementNames(), conformanceNames(),
-		[]string{"plane" + releaseSuffix, managerName + releaseSuffix})
-}
-
-// groups are names for several images.
-func groups() map[string][]string {
-	return map[string][]string{
-		"management": managementNames(), "management-previous": previousManagementNames(),
-		"conformance-tests": conformanceNames(), "release": releaseNames(),
-	}
-}
-
-// expand returns the images that are asked for, by their own names or their groups'.
-func expand(arguments []string) ([]string, error) {
-	if len(arguments) == 0 {
-		return imageNames(), nil
-	}
-	var names []string
-	for _, argument := range arguments {
-		group, found := groups()[argument]
-		switch {
-		case found:
-			names = append(names, group...)
-		case slices.Contains(allNames(), argument):
-			names = append(names, argument)
-		default:
-			return nil, fmt.Errorf("no image %q: there are %s", argument, strings.Join(allNames(), ", "))
-		}
-	}
-	return names, nil
-}
-
-// imageNames are the images that are built where none is asked for.
-func imageNames() []string {
-	return []string{nodeName, "haproxy", "plane", "registry", metricsServer}
+	return loader{Builder: b, engine: engine}.loadImages(ctx, names)
 }

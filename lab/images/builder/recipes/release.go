@@ -1,0 +1,56 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package recipes
+
+import (
+	"context"
+)
+
+const (
+	// ReleaseSuffix ends the names of images whose programs know their version.
+	ReleaseSuffix = "-release"
+	// versionVariable is where the repository's programs have the version of a release.
+	versionVariable = "github.com/capi-samples/cluster-api-provider-container/internal/release.version"
+)
+
+// edition of the images with programs of the repository's own module: what is developed,
+// or a release.
+type edition struct {
+	// suffix of the names of artifacts, tag of the images, and flags of the linker.
+	suffix, tag string
+	ldflags     []string
+}
+
+// releaseNames are the images of a release.
+func releaseNames() []string {
+	return []string{"node", "haproxy", "registry", "plane" + ReleaseSuffix, managerName + ReleaseSuffix}
+}
+
+// addOwn adds those images of the repository's own programs that are asked for: they need
+// a checkout whose programs compile.
+func (s set) addOwn(ctx context.Context, requested func(string) bool) (err error) {
+	editions := []edition{{tag: "dev"}, {suffix: ReleaseSuffix, tag: s.Version, ldflags: []string{"-X", versionVariable + "=" + s.Version}}}
+	for _, e := range editions {
+		if name := "plane" + e.suffix; err == nil && requested(name) {
+			s.images[name], err = s.planeImage(ctx, e)
+		}
+		if name := managerName + e.suffix; err == nil && requested(name) {
+			s.images[name], err = s.managerImage(ctx, e)
+		}
+	}
+	return err
+}
