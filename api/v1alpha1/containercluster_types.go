@@ -71,7 +71,7 @@ type ContainerClusterSpec struct {
 // APIEndpoint is a place where an API server is reached.
 // +kubebuilder:validation:MinProperties=1
 type APIEndpoint struct {
-	// host is an IPv4 address or a DNS name.
+	// host is an IPv4 or IPv6 address or a DNS name.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512

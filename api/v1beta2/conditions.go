@@ -45,6 +45,9 @@ const (
 	NetworkReadyCondition = "NetworkReady"
 	// NetworkReadyReason: the network works.
 	NetworkReadyReason = "Ready"
+	// AddressRangesInvalidReason: the ranges of Pods and Services in spec.clusterNetwork of the Cluster
+	// do not fit together. The message has the field and the remedy.
+	AddressRangesInvalidReason = "AddressRangesInvalid"
 	// NetworkUnusableReason: a network of that name exists and cannot be used. Choose another name, or
 	// remove the network.
 	NetworkUnusableReason = "NetworkUnusable"
@@ -88,8 +91,8 @@ const (
 	ContainerNotOwnedReason = "ContainerNotOwned"
 	// EndpointMissingReason: the type of the load balancer is None, and no endpoint is set yet.
 	EndpointMissingReason = "EndpointMissing"
-	// EndpointUnsupportedReason: the endpoint of the Cluster is an IPv6 address. The load balancer
-	// listens on IPv4 only.
+	// EndpointUnsupportedReason: the endpoint of the Cluster or the ContainerCluster is an address of a
+	// family that the address ranges of the Cluster lack.
 	EndpointUnsupportedReason = "EndpointUnsupported"
 
 	// WorkloadControllersReadyCondition reports on the controllers that the provider runs for the

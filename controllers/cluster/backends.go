@@ -47,6 +47,10 @@ const drainInterval = time.Second
 func (s *scope) loadBalancerConfig() haproxy.Config {
 	backends := loadbalancer.Backends(s.controlPlanes, s.loadBalancer)
 	config := haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.endpointPort(), backends)}}
+	if s.families().Has(network.IPv6) {
+		// Clients on the host come over IPv4, through the published port.
+		config.Family = haproxy.FamilyDual
+	}
 	ports := sets.New(s.containerCluster.Spec.LoadBalancer.AdditionalPorts...)
 	for _, mapping := range s.containerCluster.Spec.LoadBalancer.PortMappings {
 		ports.Insert(mapping.ContainerPort)
@@ -141,13 +145,13 @@ func (r *Reconciler) listControlPlanes(ctx context.Context, s *scope) ([]loadbal
 	}
 	machines := make([]loadbalancer.Machine, 0, len(containers))
 	for _, container := range containers {
-		addresses := network.Addresses(container, s.networkName())
-		if len(addresses) == 0 || container.Status == engine.StatusCreated || container.Status == engine.StatusRemoving {
+		address := s.families().First(network.Addresses(container, s.networkName()))
+		if !address.IsValid() || container.Status == engine.StatusCreated || container.Status == engine.StatusRemoving {
 			continue
 		}
 		machines = append(machines, loadbalancer.Machine{
 			Container: container.Name,
-			Address:   addresses[0],
+			Address:   address,
 			Port:      s.backendPort(),
 			Deleting:  known.deleting.Has(container.Labels[identity.LabelMachine]),
 		})

@@ -201,13 +201,13 @@ func TestBackends(t *testing.T) {
 
 // twoControlPlanes returns a world with a load balancer before two control
 // planes, m1 and m2.
-func twoControlPlanes(t *testing.T) *world.World {
+func twoControlPlanes(t *testing.T, options ...builders.Option) *world.World {
 	t.Helper()
 	machine, containerMachine := builders.MachinePair("m2")
 	builders.MakeControlPlane(machine)
-	w := world.New(t, builders.New(builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
+	w := world.New(t, builders.New(append(options, builders.ControlPlane(builders.InitData), func(o *builders.Objects) {
 		o.Others = append(o.Others, machine, containerMachine, builders.DataSecret("m2", builders.JoinControlPlaneData))
-	}))
+	})...))
 	w.SettleCluster()
 	w.SettleMachine(builders.Machine)
 	w.SettleMachine("m2")

@@ -42,7 +42,7 @@ const creatingInterval = 2 * time.Second
 // ensureLoadBalancer makes sure that the load balancer runs, at its address
 // and port.
 func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
-	if err := s.refuseIPv6(); err != nil {
+	if err := s.checkEndpoint(); err != nil {
 		return err
 	}
 	if !s.hasLoadBalancer() {
@@ -119,7 +119,7 @@ func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
 	switch after := s.loadBalancer; {
 	case !before.Exists && after.Exists:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerCreated", "Create",
-			"Created load balancer %s at %s, published on %s:%d", after.Name, after.Address(),
+			"Created load balancer %s at %s, published on %s:%d", after.Name, s.endpointAddress(),
 			cmp.Or(s.containerCluster.Spec.LoadBalancer.HostAddress, infrav1.DefaultPortAddress), after.HostPorts[s.endpointPort()])
 	case !before.Running && after.Running:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerStarted", "Start", "Started load balancer %s", after.Name)
@@ -152,20 +152,22 @@ func (s *scope) pinnedAddresses() []netip.Addr {
 	return nil
 }
 
-// refuseIPv6 is for what no webhook of this provider sees: the endpoint that
-// the Cluster gives. It would never be served, since the load balancer listens
-// on IPv4 only.
-func (s *scope) refuseIPv6() error {
+// checkEndpoint refuses an endpoint whose family the Cluster does not have: no node could use it.
+// Webhooks of this provider see neither the Cluster's endpoint nor its ranges.
+func (s *scope) checkEndpoint() error {
 	for _, input := range []struct{ kind, host string }{
 		{"ContainerCluster", s.containerCluster.Spec.ControlPlaneEndpoint.Host}, {"Cluster", s.cluster.Spec.ControlPlaneEndpoint.Host},
 	} {
-		if err := network.CheckEndpoint(input.host); err != nil {
+		if err := network.CheckEndpoint(input.host, s.families()); err != nil {
 			return reconcile.WaitForEvent(infrav1.EndpointUnsupportedReason,
 				fmt.Sprintf("spec.controlPlaneEndpoint.host of the %s: %q %v", input.kind, input.host, err))
 		}
 	}
 	return nil
 }
+
+// endpointAddress is that of the load balancer, of the primary family.
+func (s *scope) endpointAddress() netip.Addr { return s.families().First(s.loadBalancer.Addresses) }
 
 // waitForExternalEndpoint is for clusters whose control plane endpoint is external.
 func (s *scope) waitForExternalEndpoint() error {
@@ -186,7 +188,7 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	endpoint.Port = int32(s.endpointPort())
 	endpoint.Host = cmp.Or(endpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host)
 	if s.hasLoadBalancer() {
-		endpoint.Host = cmp.Or(endpoint.Host, s.loadBalancer.Address().String())
+		endpoint.Host = cmp.Or(endpoint.Host, s.endpointAddress().String())
 		spec.LoadBalancer.HostPort = cmp.Or(spec.LoadBalancer.HostPort, int32(s.loadBalancer.HostPorts[s.endpointPort()]))
 	}
 	s.containerCluster.Status.FailureDomains = spec.FailureDomains

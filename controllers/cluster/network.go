@@ -34,7 +34,15 @@ import (
 // ensureNetwork makes sure that the network exists and that this process can
 // reach what is on it.
 func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
-	request := network.Request{Name: s.networkName()}
+	if _, err := s.ranges(); err != nil && !s.provisioned() {
+		return reconcile.Wait{
+			Condition: infrav1.NetworkReadyCondition, Reason: infrav1.AddressRangesInvalidReason, Message: "of the Cluster: " + err.Error(),
+		}
+	}
+	if err := r.checkIPv6(s); err != nil {
+		return err
+	}
+	request := network.Request{Name: s.networkName(), Families: s.families()}
 	if subnet := s.containerCluster.Spec.Network.Subnet; subnet != "" {
 		prefix, err := network.ParseSubnet(subnet)
 		if err != nil {
@@ -55,6 +63,20 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	s.containerCluster.Status.Network = networkStatus(existing)
 	s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionTrue, infrav1.NetworkReadyReason, "")
 	return nil
+}
+
+// checkIPv6 refuses IPv6 where the kernel of the engine's host is known to lack it: engines say so
+// in different words, and some only when a container starts.
+func (r *Reconciler) checkIPv6(s *scope) error {
+	host, known := r.Host.Known()
+	if !known || host.Probed.IPv6 != 0 || !s.families().Has(network.IPv6) {
+		return nil
+	}
+	return reconcile.Wait{
+		Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkUnusableReason, After: reconcile.UserInterval,
+		Message: "IPv6 is disabled in the kernel of the engine's host, and the Cluster has IPv6 ranges; " +
+			"boot the host without ipv6.disable=1, or create the Cluster with IPv4 ranges only",
+	}
 }
 
 func networkStatus(existing engine.Network) infrav1.NetworkStatus {

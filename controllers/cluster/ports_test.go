@@ -55,6 +55,33 @@ func TestAdditionalPorts(t *testing.T) {
 	}
 }
 
+// TestFamiliesOfLoadBalancer: with IPv6 it listens on both families and connects to the primary one; with IPv4 alone it
+// is as it was before there were families, also on a network that has both.
+func TestFamiliesOfLoadBalancer(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason           string
+		ranges           []string
+		listens, servers string
+	}{
+		"IPv4": {"Nothing changes.", []string{"10.244.0.0/16"}, "bind 0.0.0.0:6443\n", "172."},
+		"dual": {"Clients of both.", []string{"10.244.0.0/16", "fd00:10:244::/56"}, "bind :::6443 v4v6\n", "172."},
+		"IPv6": {"Ports of the host lead to IPv4.", []string{"fd00:10:244::/56"}, "bind :::6443 v4v6\n", "[fd00:9::"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := twoControlPlanes(t, ranges(tc.ranges, nil), func(o *builders.Objects) {
+				o.ContainerCluster.Spec.Network = infrav1.Network{Name: "both", Subnet: "fd00:9::/64"}
+			})
+			text := string(must.Get(w.Engine.ReadFile(balancer(), haproxy.ConfigPath))(t))
+			if !strings.Contains(text, tc.listens) || strings.Count(text, tc.servers) < 2 {
+				t.Errorf("%s Want %q and two servers in %s:\n%s", tc.reason, tc.listens, tc.servers, text)
+			}
+		})
+	}
+}
+
 // TestPortMappings are published by the load balancer, which is recreated when they change, and
 // lead to the same ports of the control planes.
 func TestPortMappings(t *testing.T) {

@@ -38,6 +38,13 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
+// ranges of Pods and Services of the Cluster.
+func ranges(pods, services []string) builders.Option {
+	return func(o *builders.Objects) {
+		o.Cluster.Spec.ClusterNetwork.Pods.CIDRBlocks, o.Cluster.Spec.ClusterNetwork.Services.CIDRBlocks = pods, services
+	}
+}
+
 // provisioning tests the way to a provisioned cluster.
 func provisioning() map[string]reconcileTest {
 	return map[string]reconcileTest{
@@ -254,7 +261,7 @@ func endpoints() map[string]reconcileTest {
 			assert: endpoint("172.18.222.3", 8443),
 		},
 		"IPv6OfCluster": {
-			reason: "The load balancer listens on IPv4 only: nothing would ever be reached.",
+			reason: "No node of the cluster has an address to reach it from.",
 			args: args{
 				options: []builders.Option{func(o *builders.Objects) {
 					o.Cluster.Spec.ControlPlaneEndpoint = clusterv1.APIEndpoint{Host: "fd00::5", Port: 6443}
@@ -263,6 +270,39 @@ func endpoints() map[string]reconcileTest {
 			want: want{
 				loadBalancerReady: "False/" + infrav1.EndpointUnsupportedReason, ready: "False/NotReady",
 				message: `spec.controlPlaneEndpoint.host of the Cluster: "fd00::5" is an IPv6 address`,
+			},
+			assert: noLoadBalancer,
+		},
+		"DualStack": {
+			reason: "The first range decides the family of the endpoint, and the network has both.",
+			args: args{options: append(spec(func(s *infrav1.ContainerClusterSpec) { s.Network.Name = "mine" }),
+				ranges([]string{"fd00:10:244::/56", "10.244.0.0/16"}, []string{"fd00:10:96::/112", "10.96.0.0/16"}))},
+			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				subnets := must.Get(w.Engine.InspectNetwork(t.Context(), "mine"))(t).Subnets
+				object, _ := world.Get(w, builders.Cluster, &infrav1.ContainerCluster{})
+				host := object.Spec.ControlPlaneEndpoint.Host
+				if len(subnets) != 2 || !subnets[1].Prefix.Contains(netip.MustParseAddr(host)) {
+					t.Errorf("the endpoint is %s, and the subnets of the network are %v", host, subnets)
+				}
+			},
+		},
+		"NetworkWithoutIPv6": {
+			reason: "It cannot get another subnet, and may be in use.",
+			args:   args{options: []builders.Option{ranges([]string{"10.244.0.0/16", "fd00:10:244::/56"}, nil)}},
+			want: want{
+				networkReady: "False/" + infrav1.NetworkUnusableReason, loadBalancerReady: "absent", ready: "False/NotReady",
+				message: `network "capcon" has no IPv6 subnet, and the cluster has IPv6 ranges; use another network, such as capcon-ipv6`, requeueAfter: anyDelay,
+			},
+			assert: noLoadBalancer,
+		},
+		"TwoRangesOfOneFamily": {
+			reason: "kubeadm would refuse them in the first node.",
+			args:   args{options: []builders.Option{ranges([]string{"10.244.0.0/16", "10.245.0.0/16"}, nil)}},
+			want: want{
+				networkReady: "False/" + infrav1.AddressRangesInvalidReason, loadBalancerReady: "absent", ready: "False/NotReady",
+				message: `of the Cluster: spec.clusterNetwork.pods.cidrBlocks: "10.245.0.0/16" is of the same family as 10.244.0.0/16; use at most one range of each family`,
 			},
 			assert: noLoadBalancer,
 		},

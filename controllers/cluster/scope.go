@@ -89,6 +89,21 @@ func networkName(containerCluster *infrav1.ContainerCluster) string {
 	return cmp.Or(containerCluster.Spec.Network.Name, network.DefaultName)
 }
 
+// ranges of the Cluster's Pods and Services decide its families. The error is a *network.RangesError.
+func (s *scope) ranges() (network.Families, error) {
+	ranges := s.cluster.Spec.ClusterNetwork
+	return network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks)
+}
+
+// families of the cluster; IPv4 where its ranges are invalid, which only one from before they were
+// checked has.
+func (s *scope) families() network.Families {
+	if families, err := s.ranges(); err == nil {
+		return families
+	}
+	return network.Families{network.IPv4}
+}
+
 // endpointPort is the one clients connect to.
 func (s *scope) endpointPort() uint16 {
 	port := cmp.Or(s.containerCluster.Spec.ControlPlaneEndpoint.Port, s.cluster.Spec.ControlPlaneEndpoint.Port, int32(s.backendPort()))

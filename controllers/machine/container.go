@@ -165,8 +165,12 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 	placement := network.Placement{
 		Network:   plan.network,
 		Addresses: plan.addresses,
-		Prepare: func(ctx context.Context, _ []netip.Addr) error {
-			if err := r.Engine.Upload(ctx, plan.machine.Container, bytes.NewReader(plan.archive)); err != nil {
+		Prepare: func(ctx context.Context, addresses []netip.Addr) error {
+			archive, err := plan.archive(addresses)
+			if err != nil {
+				return err
+			}
+			if err := r.Engine.Upload(ctx, plan.machine.Container, bytes.NewReader(archive)); err != nil {
 				return fmt.Errorf("upload bootstrap: %w", err)
 			}
 			return r.Nodes.UploadRegistries(ctx, plan.machine.Container, plan.registries)

@@ -46,10 +46,26 @@ type plan struct {
 	addresses []netip.Addr
 	// ports to publish, with the host ports to try in this order.
 	ports [][]engine.PortBinding
-	// archive has the bootstrap, registries their configuration: both are in the container
-	// before it starts. Either may have credentials in it.
-	archive    []byte
+	// bootstrap and registries, which are their configuration, are in the container before it
+	// starts. Either may have credentials in it.
+	bootstrap  script.Input
 	registries map[string]string
+	// families of the cluster, which decide what is said to the node of its addresses.
+	families network.Families
+}
+
+// archive has the bootstrap of a node that has these addresses. A node of a cluster with IPv4
+// alone finds its own.
+func (p plan) archive(addresses []netip.Addr) ([]byte, error) {
+	input := p.bootstrap
+	if p.families.Has(network.IPv6) {
+		input.Addresses = p.families.Choose(addresses)
+	}
+	archive, err := script.Archive(input)
+	if err != nil {
+		return nil, fmt.Errorf("pack bootstrap: %w", err)
+	}
+	return archive, nil
 }
 
 // plan the container of a machine from its objects and what is known about the engine's host.
@@ -61,16 +77,17 @@ func (s *scope) plan(image string, facts hostinfo.Facts) (plan, error) {
 	if refused := node.CheckResources(s.resources(), facts.Node); len(refused) > 0 {
 		return plan{}, waitForUser(infrav1.ContainerFailedReason, "spec.resources."+refused[0].Error())
 	}
-	archive, err := s.archive(facts.Node)
-	if err != nil {
-		return plan{}, engineError(err)
-	}
-	return plan{
+	planned := plan{
 		machine: s.nodeMachine(image), host: facts.Node,
 		network: s.networkName(), addresses: s.recordedAddresses(),
-		ports:   network.HostPortCandidates(s.containerName(), s.ports()),
-		archive: archive, registries: s.registryFiles,
-	}, nil
+		ports:     network.HostPortCandidates(s.containerName(), s.ports()),
+		bootstrap: s.bootstrapInput(facts.Node), registries: s.registryFiles, families: s.families(),
+	}
+	// What cannot be packed is refused before there is a container. Its addresses change nothing about that.
+	if _, err := planned.archive(nil); err != nil {
+		return plan{}, engineError(err)
+	}
+	return planned, nil
 }
 
 // spec of the container with these ports, and with the label by which other machines find them.
@@ -123,14 +140,18 @@ func (s *scope) resources() node.Resources {
 	return limits
 }
 
-// archive is uploaded before the first start.
-func (s *scope) archive(host node.Host) ([]byte, error) {
+// bootstrapInput is what the archive that is uploaded before the first start is made of.
+func (s *scope) bootstrapInput(host node.Host) script.Input {
 	// An unknown version is the user's own image: taken as current.
 	minor, err := node.Minor(s.version())
 	if err != nil {
 		minor = 0
 	}
-	archive, err := script.Archive(script.Input{
+	files := node.Files(host)
+	if s.families().Has(network.IPv6) {
+		maps.Copy(files, node.IPv6Files())
+	}
+	return script.Input{
 		Config:   s.config,
 		Instance: s.instance(),
 		KubeletFlags: node.KubeletFlags(node.Kubelet{
@@ -139,12 +160,8 @@ func (s *scope) archive(host node.Host) ([]byte, error) {
 			Resources:       s.resources(),
 			KubernetesMinor: minor,
 		}, host),
-		SystemFiles: node.Files(host),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("pack bootstrap: %w", err)
+		SystemFiles: files,
 	}
-	return archive, nil
 }
 
 // propagations of mounts, as the kernel names them.

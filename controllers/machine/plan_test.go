@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"bytes"
 	"net/netip"
 	"strings"
 	"testing"
@@ -33,6 +34,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // planned is what a plan says about the fields that the cases change.
@@ -136,5 +138,51 @@ func summary(p plan, outcome error) planned {
 	return planned{
 		addresses: p.addresses, mounts: p.machine.Mounts, cdiDevices: spec.CDIDevices,
 		team: spec.Labels["example.com/team"], attempt: spec.Labels[identity.LabelAttempt], hostPorts: spec.Labels[identity.LabelHostPorts],
+	}
+}
+
+// TestAddressesOfFamilies: what a node gets to know of its addresses, and what is published of them, follows the ranges of
+// the Cluster. Nothing changes for a cluster with IPv4 alone, also on a network that has both families.
+func TestAddressesOfFamilies(t *testing.T) {
+	t.Parallel()
+	const v4, v6 = "172.18.0.3", "fd00:1::3"
+	cases := map[string]struct {
+		reason string
+		ranges []string
+		// nodeIP of the kubelet; empty = none, and the archive is the one without addresses.
+		nodeIP    string
+		published []string
+	}{
+		"no ranges":  {reason: "IPv4 is the default.", published: []string{v4, v6}},
+		"IPv4":       {reason: "As before there were others.", ranges: []string{"10.244.0.0/16"}, published: []string{v4, v6}},
+		"IPv6":       {reason: "The other address is for the engine's ports.", ranges: []string{"fd00:10:244::/56"}, nodeIP: v6, published: []string{v6}},
+		"dual":       {reason: "The order of the ranges.", ranges: []string{"10.244.0.0/16", "fd00:10:244::/56"}, nodeIP: v4 + "," + v6, published: []string{v4, v6}},
+		"IPv6 first": {reason: "The order of the ranges.", ranges: []string{"fd00:10:244::/56", "10.244.0.0/16"}, nodeIP: v6 + "," + v4, published: []string{v6, v4}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := builders.New(func(o *builders.Objects) { o.Cluster.Spec.ClusterNetwork.Pods.CIDRBlocks = tc.ranges })
+			s := &scope{
+				clusterName: builders.Cluster, cluster: objects.Cluster, containerCluster: objects.ContainerCluster,
+				machine: objects.Machine, containerMachine: objects.ContainerMachine,
+			}
+			s.containerMachine.Spec.Bootstrap.Addresses = []string{v4, v6}
+			p := must.Get(s.plan("image", hostinfo.Facts{}))(t)
+			got := must.Get(p.archive([]netip.Addr{netip.MustParseAddr(v4), netip.MustParseAddr(v6)}))(t)
+			flag := []byte("--node-ip=" + tc.nodeIP + "\n")
+			if tc.nodeIP != "" && !bytes.Contains(got, flag) || tc.nodeIP == "" && bytes.Contains(got, []byte("--node-ip")) {
+				t.Errorf("%s\nthe archive has not %q", tc.reason, flag)
+			}
+			if has := bytes.Contains(got, []byte("ipv6/conf/all/forwarding")); has != (tc.nodeIP != "") {
+				t.Errorf("%s\nthe node forwards IPv6: %t", tc.reason, has)
+			}
+			if without := must.Get(p.archive(nil))(t); tc.nodeIP == "" && !bytes.Equal(without, got) {
+				t.Errorf("%s\nthe archive depends on the addresses", tc.reason)
+			}
+			if diff := gocmp.Diff(tc.published, s.publishedAddresses()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

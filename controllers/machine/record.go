@@ -194,12 +194,25 @@ func (s *scope) publishStatus() {
 	addresses := clusterv1.MachineAddresses{{
 		Type: clusterv1.MachineHostName, Address: s.hostName(),
 	}}
-	for _, address := range s.containerMachine.Spec.Bootstrap.Addresses {
+	for _, address := range s.publishedAddresses() {
 		addresses = append(addresses, clusterv1.MachineAddress{Type: clusterv1.MachineInternalIP, Address: address})
 	}
 	s.containerMachine.Status.Addresses = addresses
 	s.containerMachine.Status.FailureDomain = s.failureDomain()
 	s.containerMachine.Status.Initialization.Provisioned = ptr.To(true)
+}
+
+// publishedAddresses are the recorded ones, in a cluster with IPv6 in the order of its families and
+// without others: those that the Node has.
+func (s *scope) publishedAddresses() []string {
+	if s.cluster == nil || !s.families().Has(network.IPv6) {
+		return s.containerMachine.Spec.Bootstrap.Addresses
+	}
+	var published []string
+	for _, address := range s.families().Choose(s.recordedAddresses()) {
+		published = append(published, address.String())
+	}
+	return published
 }
 
 // addresses are those the container was given, which it keeps while it does

@@ -104,6 +104,16 @@ func (s *scope) networkName() string {
 	return network.DefaultName
 }
 
+// families of the cluster; IPv4 where its ranges are invalid: its infrastructure was provisioned
+// before they were checked.
+func (s *scope) families() network.Families {
+	ranges := s.cluster.Spec.ClusterNetwork
+	if families, err := network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks); err == nil {
+		return families
+	}
+	return network.Families{network.IPv4}
+}
+
 func (s *scope) role() identity.Role {
 	if util.IsControlPlaneMachine(s.machine) {
 		return identity.RoleControlPlane

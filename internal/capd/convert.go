@@ -122,21 +122,8 @@ func (c *converter) convert(root *yaml.Node) {
 		}
 	case name == "ClusterClass":
 		c.class(root)
-	case name == "Cluster":
-		c.addressRanges(root)
 	case name == "Kustomization", name == "" && get(root, "resources") != nil, name == "" && get(root, "patches") != nil:
 		c.kustomization(root)
-	}
-}
-
-func (c *converter) addressRanges(root *yaml.Node) {
-	for _, of := range []string{"pods", "services"} {
-		path := "spec.clusterNetwork." + of + ".cidrBlocks"
-		for _, block := range elements(root, path) {
-			if address := c.words.restore(block.Value); strings.Contains(address, ":") && !strings.Contains(address, "${") {
-				c.report(block, root, path, onlyIPv4())
-			}
-		}
 	}
 }
 

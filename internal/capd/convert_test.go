@@ -178,7 +178,6 @@ spec:
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: MachinePool
 spec: {template: {spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: ContainerMachinePool, name: a}}}}`,
-			findings: []string{"Cluster/a: spec.clusterNetwork.pods.cidrBlocks: IPv6 is not supported"},
 		},
 		"List": {
 			reason: "lists have objects",

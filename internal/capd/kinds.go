@@ -128,7 +128,3 @@ func otherPatch() move {
 func extension() move {
 	return move{reason: "a runtime extension patches CAPD's kinds in its code", remedy: "have it patch those of " + infrav1.GroupVersion.String()}
 }
-
-func onlyIPv4() move {
-	return move{reason: "IPv6 is not supported", remedy: "use a range of IPv4 addresses"}
-}

@@ -178,3 +178,25 @@ func addressLabel(addresses []netip.Addr) string {
 	}
 	return strings.Join(texts, addressSeparator)
 }
+
+// leastReservedBits of the smallest slice, which has 8 addresses.
+const leastReservedBits = 3
+
+// Reserved is the slice of a subnet from which neither this provider nor the engine gives
+// an address to a container: it is for those who announce addresses from within a cluster,
+// such as MetalLB and kube-vip. It is the upper quarter of the static addresses. The zero
+// Prefix where that is less than 8 addresses, or where the engine gives addresses from the
+// whole subnet.
+func Reserved(subnet engine.Subnet) netip.Prefix {
+	if !subnet.Prefix.IsValid() || wholeIsDynamic(subnet) {
+		return netip.Prefix{}
+	}
+	// The static addresses are those below the dynamic slice.
+	const quarter = 2
+	dynamic := subnet.Dynamic.Masked()
+	bits := dynamic.Bits() + quarter
+	if dynamic.Addr().BitLen()-bits < leastReservedBits || dynamic.Addr() == subnet.Prefix.Masked().Addr() {
+		return netip.Prefix{}
+	}
+	return netip.PrefixFrom(dynamic.Addr().Prev(), bits).Masked()
+}

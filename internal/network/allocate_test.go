@@ -167,3 +167,28 @@ func TestTaken(t *testing.T) {
 		t.Errorf("Taken: -want +got:\n%s", diff)
 	}
 }
+
+func TestReserved(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason, subnet, dynamic, want string
+	}{
+		"Default": {"A quarter of what is not dynamic.", "172.18.0.0/16", "172.18.128.0/17", "172.18.96.0/19"},
+		"Small":   {"The smallest that has one.", "10.0.0.0/26", "10.0.0.32/27", "10.0.0.24/29"},
+		"Tiny":    {"Nodes need the few addresses.", "10.0.0.0/27", "10.0.0.16/28", "invalid Prefix"},
+		"IPv6":    {"It is the same there.", "fd00::/64", "fd00::8000:0/97", "fd00::6000:0/99"},
+		"ByHand":  {"The engine gives any address to containers.", "172.18.0.0/16", "", "invalid Prefix"},
+		"Lower":   {"Below a dynamic slice at the beginning is nothing.", "172.18.0.0/16", "172.18.0.0/17", "invalid Prefix"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subnet := engine.Subnet{Prefix: netip.MustParsePrefix(tc.subnet)}
+			if tc.dynamic != "" {
+				subnet.Dynamic = netip.MustParsePrefix(tc.dynamic)
+			}
+			if got := Reserved(subnet).String(); got != tc.want {
+				t.Errorf("%s Reserved %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

@@ -17,7 +17,6 @@ limitations under the License.
 package network
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -86,16 +85,33 @@ func reachable(prefix netip.Prefix) bool {
 		!first.IsLinkLocalUnicast() && !first.IsLinkLocalMulticast()
 }
 
-// ErrIPv6Endpoint says that an endpoint is an IPv6 address: load balancers
-// listen on IPv4 only.
-var ErrIPv6Endpoint = errors.New("is an IPv6 address, which is not supported for endpoints; " +
-	"use an IPv4 address, or a DNS name that resolves to one")
+// EndpointError says why an address cannot be the endpoint of a cluster.
+type EndpointError struct {
+	// Reason and Remedy, for users.
+	Reason, Remedy string
+}
 
-// CheckEndpoint says why no cluster can have its endpoint at a host:
-// ErrIPv6Endpoint. A DNS name is not resolved.
-func CheckEndpoint(host string) error {
-	if address, err := netip.ParseAddr(host); err == nil && address.Is6() {
-		return ErrIPv6Endpoint
+// Error implements error.
+func (e *EndpointError) Error() string { return e.Reason + "; " + e.Remedy }
+
+// CheckEndpoint says why no cluster of these families can have its endpoint at a host:
+// *EndpointError. A DNS name is not resolved.
+func CheckEndpoint(host string, families Families) error {
+	if address, err := netip.ParseAddr(host); err == nil {
+		return checkEndpoint(address, families)
+	}
+	return nil
+}
+
+func checkEndpoint(address netip.Addr, families Families) error {
+	switch {
+	case address.Zone() != "" || address.Is4In6():
+		return &EndpointError{"has a zone, or is an IPv4 address in the form of IPv6", "use an IPv4 or IPv6 address without a zone, or a DNS name"}
+	case !families.Has(FamilyOf(address)):
+		return &EndpointError{
+			fmt.Sprintf("is an %s address, and the address ranges of the Cluster (%s, %s) have no %[1]s", FamilyOf(address), PodRangesField, ServiceRangesField),
+			"use an address of their family, or add ranges",
+		}
 	}
 	return nil
 }

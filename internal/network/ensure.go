@@ -19,6 +19,7 @@ package network
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -31,6 +32,17 @@ import (
 // DefaultName of the network that clusters live on.
 const DefaultName = "capcon"
 
+// IPv6Name of the network that clusters with IPv6 live on: the other may lack that family.
+const IPv6Name = "capcon-ipv6"
+
+// DefaultOf is the name of the network that clusters of these families live on.
+func DefaultOf(families Families) string {
+	if families.Has(IPv6) {
+		return IPv6Name
+	}
+	return DefaultName
+}
+
 // Request describes the desired network.
 type Request struct {
 	// Name of the network; empty means DefaultName.
@@ -38,6 +50,9 @@ type Request struct {
 	// Subnets, at most one per IP family; none = the engine chooses an IPv4
 	// one, and any the network has will do.
 	Subnets []netip.Prefix
+	// Families that the cluster has; none = IPv4. With IPv6 the network must have both, because
+	// the ports that engines publish lead to IPv4 addresses.
+	Families Families
 	// Created is called with the network where this call created it; may be nil.
 	Created func(engine.Network)
 }
@@ -65,7 +80,7 @@ func (e *UnusableError) Is(target error) bool { return target == ErrUnusable }
 // Ensure returns the network, and creates it with identity.LabelManaged where
 // it is absent. It may be called by many processes concurrently: one of them
 // creates. A name that CheckName refuses, and a network that exists and lacks
-// a requested IPv4 or IPv6 subnet, has another one, is no bridge, or takes no
+// a requested IPv4 or IPv6 subnet or family, has another one, is no bridge, or takes no
 // static addresses: *UnusableError. A subnet taken by another network: a
 // ConflictError of ResourceSubnet.
 func Ensure(ctx context.Context, networks engine.Networks, request Request) (engine.Network, error) {
@@ -80,7 +95,7 @@ func Ensure(ctx context.Context, networks engine.Networks, request Request) (eng
 	if err != nil {
 		return engine.Network{}, fmt.Errorf("ensure network %q: %w", name, err)
 	}
-	if err := usable(network, request.Subnets); err != nil {
+	if err := usable(network, request); err != nil {
 		return engine.Network{}, err
 	}
 	return network, nil
@@ -90,7 +105,7 @@ func create(ctx context.Context, networks engine.Networks, name string, request 
 	network, err := networks.CreateNetwork(ctx, engine.NetworkSpec{
 		Name:    name,
 		Labels:  map[string]string{identity.LabelManaged: "true"},
-		Subnets: request.Subnets,
+		Subnets: subnets(request),
 	})
 	if engine.IsTaken(err, engine.ResourceName) {
 		// Another process was faster; its network is as good as ours.
@@ -102,8 +117,28 @@ func create(ctx context.Context, networks engine.Networks, name string, request 
 	return network, err
 }
 
+// subnets of a network to be created: the requested ones, and one of IPv6 where the cluster needs
+// it. The engine chooses that of IPv4, because it knows the host's routes.
+func subnets(request Request) []netip.Prefix {
+	isIPv6 := func(subnet netip.Prefix) bool { return FamilyOf(subnet.Addr()) == IPv6 }
+	if !request.Families.Has(IPv6) || slices.ContainsFunc(request.Subnets, isIPv6) {
+		return request.Subnets
+	}
+	return append(slices.Clone(request.Subnets), uniqueLocal())
+}
+
+// uniqueLocal is a /64 that no other network has: its 56 bits are random, as RFC 4193 has it. What
+// is derived from a name would be the same on two engines of one host.
+func uniqueLocal() netip.Prefix {
+	const first, network, bits = 0xfd, 8, 64
+	var address [16]byte
+	_, _ = rand.Read(address[:network]) // never returns an error
+	address[0] = first
+	return netip.PrefixFrom(netip.AddrFrom16(address), bits)
+}
+
 // usable checks that containers can have static addresses in the desired subnets.
-func usable(network engine.Network, desired []netip.Prefix) error {
+func usable(network engine.Network, request Request) error {
 	unusable := func(reason, remedy string) error {
 		return &UnusableError{Network: network.Name, Reason: reason, Remedy: remedy}
 	}
@@ -116,10 +151,10 @@ func usable(network engine.Network, desired []netip.Prefix) error {
 	if len(network.Subnets) == 0 {
 		return unusable("has no subnet", remedyOther)
 	}
-	if !slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().Is4() }) && len(desired) == 0 {
-		return unusable("has no IPv4 subnet", "set its IPv6 subnet in spec.network.subnet, or use another network")
+	if reason, remedy := lacking(network, request); reason != "" {
+		return unusable(reason, remedy)
 	}
-	for _, prefix := range desired {
+	for _, prefix := range request.Subnets {
 		at := slices.IndexFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().BitLen() == prefix.Addr().BitLen() })
 		if at < 0 {
 			return unusable(fmt.Sprintf("has no subnet of the IP family of %s", prefix), remedyOther)
@@ -137,6 +172,22 @@ func usable(network engine.Network, desired []netip.Prefix) error {
 	}
 	return nil
 }
+
+// lacking says which family a network lacks; empty if none.
+func lacking(network engine.Network, request Request) (reason, remedy string) {
+	has := func(family Family) bool {
+		return slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return FamilyOf(s.Prefix.Addr()) == family })
+	}
+	switch {
+	case request.Families.Has(IPv6) && !has(IPv6):
+		return "has no IPv6 subnet, and the cluster has IPv6 ranges", remedyFamily
+	case !has(IPv4) && len(request.Subnets) == 0:
+		return "has no IPv4 subnet", "set its IPv6 subnet in spec.network.subnet, or use another network"
+	}
+	return "", ""
+}
+
+const remedyFamily = "use another network, such as " + IPv6Name + "; it is created with both families if it does not exist"
 
 const remedyOther = "remove it, or use another network; it is created if it does not exist"
 

@@ -101,6 +101,14 @@ const forwardingDropIn = `# The node forwards the packets of its Pods.
 ExecStartPre=-/bin/sh -c "echo 1 > /proc/sys/net/ipv4/ip_forward"
 `
 
+// ipv6DropIn is for nodes of clusters with IPv6: an engine may turn it off in a new network
+// namespace, and none forwards it. Setting all sets the default too, which kubeadm's preflight
+// checks require.
+const ipv6DropIn = `# The node forwards the packets of its Pods over IPv6.
+[Service]
+ExecStartPre=-/bin/sh -c "echo 0 > /proc/sys/net/ipv6/conf/all/disable_ipv6; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding"
+`
+
 // containerdDropIns is the directory of such edits, from the root.
 const containerdDropIns = "etc/systemd/system/containerd.service.d"
 
@@ -115,4 +123,9 @@ func Files(host Host) map[string]string {
 		files[containerdDropIns+"/10-restricted-host.conf"] = restrictedDropIn
 	}
 	return files
+}
+
+// IPv6Files are those that a node of a cluster with IPv6 needs in addition.
+func IPv6Files() map[string]string {
+	return map[string]string{containerdDropIns + "/31-forwarding-ipv6.conf": ipv6DropIn}
 }

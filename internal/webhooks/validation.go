@@ -83,7 +83,8 @@ func validateHost(path *field.Path, host string) field.ErrorList {
 	case err == nil && (address.IsLoopback() || address.IsUnspecified() || address.IsMulticast()), host == "localhost":
 		return refuse("is not reachable from nodes; use an address or DNS name by which all nodes reach the API servers")
 	case err == nil:
-		if err := network.CheckEndpoint(host); err != nil {
+		// Which families the cluster has, only the Cluster says.
+		if err := network.CheckEndpoint(host, network.Families{network.IPv4, network.IPv6}); err != nil {
 			return refuse(err.Error())
 		}
 		return nil

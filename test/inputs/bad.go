@@ -27,7 +27,7 @@ const (
 	noNetwork   = "is a predefined network of the engine, without static addresses; use another network; it is created if it does not exist"
 	noImage     = "is not a valid image reference; use NAME:TAG or NAME@DIGEST, in lower case"
 	noHost      = "is neither an IP address nor a lower case DNS name; use for example 172.30.0.5 or api.example.com"
-	noIPv6      = "is an IPv6 address, which is not supported for endpoints; use an IPv4 address, or a DNS name that resolves to one"
+	noPlainIP   = "has a zone, or is an IPv4 address in the form of IPv6; use an IPv4 or IPv6 address without a zone, or a DNS name"
 	notOnlyHost = "is not a host; use an address or DNS name without scheme and port, and set the port in its own field"
 	nowhere     = "is not reachable from nodes; use an address or DNS name by which all nodes reach the API servers"
 	noBalancer  = "must not be set if the type is None; remove it, or use the type HAProxy"
@@ -83,19 +83,18 @@ func badNetworks() map[string]Input {
 func badEndpoints() map[string]Input {
 	const host, port = "spec.controlPlaneEndpoint.host", "spec.controlPlaneEndpoint.port"
 	return map[string]Input{
-		"HostUpperCase": {"kubeadm takes DNS names in lower case only.", cluster, `spec: {controlPlaneEndpoint: {host: API.example.com}}`, host, noHost},
-		"HostWithPort":  {"The port has a field of its own.", cluster, `spec: {controlPlaneEndpoint: {host: "api.example.com:6443"}}`, host, notOnlyHost},
-		"HostURL":       {"A host is no URL.", cluster, `spec: {controlPlaneEndpoint: {host: "https://api.example.com"}}`, host, notOnlyHost},
-		"HostBrackets":  {"Brackets belong to URLs.", cluster, `spec: {controlPlaneEndpoint: {host: "[fd00::5]"}}`, host, notOnlyHost},
-		"HostLoopback":  {"Each node would ask itself.", cluster, `spec: {controlPlaneEndpoint: {host: 127.0.0.1}}`, host, nowhere},
-		"HostLocalhost": {"Each node would ask itself.", cluster, `spec: {controlPlaneEndpoint: {host: localhost}}`, host, nowhere},
-		"HostAny":       {"It is an address to listen on, not one to reach.", cluster, `spec: {controlPlaneEndpoint: {host: "::"}}`, host, nowhere},
-		"HostIPv6": {"The load balancer listens on IPv4 only.", cluster,
-			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: "fd00:30::5"}}`, host, noIPv6},
-		"HostIPv6Zone":   {"A zone does not help.", cluster, `spec: {controlPlaneEndpoint: {host: "fe80::1%eth0"}}`, host, noIPv6},
-		"HostIPv4Mapped": {"It is an IPv6 address too.", cluster, `spec: {controlPlaneEndpoint: {host: "::ffff:172.30.0.5"}}`, host, noIPv6},
-		"HostIPv6External": {"The nodes' API servers are reached over IPv4.", cluster,
-			`spec: {loadBalancer: {type: None}, controlPlaneEndpoint: {host: "fd00::5", port: 6443}}`, host, noIPv6},
+		"HostUpperCase":  {"kubeadm takes DNS names in lower case only.", cluster, `spec: {controlPlaneEndpoint: {host: API.example.com}}`, host, noHost},
+		"HostWithPort":   {"The port has a field of its own.", cluster, `spec: {controlPlaneEndpoint: {host: "api.example.com:6443"}}`, host, notOnlyHost},
+		"HostURL":        {"A host is no URL.", cluster, `spec: {controlPlaneEndpoint: {host: "https://api.example.com"}}`, host, notOnlyHost},
+		"HostBrackets":   {"Brackets belong to URLs.", cluster, `spec: {controlPlaneEndpoint: {host: "[fd00::5]"}}`, host, notOnlyHost},
+		"HostLoopback":   {"Each node would ask itself.", cluster, `spec: {controlPlaneEndpoint: {host: 127.0.0.1}}`, host, nowhere},
+		"HostLocalhost":  {"Each node would ask itself.", cluster, `spec: {controlPlaneEndpoint: {host: localhost}}`, host, nowhere},
+		"HostAny":        {"It is an address to listen on, not one to reach.", cluster, `spec: {controlPlaneEndpoint: {host: "::"}}`, host, nowhere},
+		"HostIPv6Zone":   {"It is the name of an interface of one host.", cluster, `spec: {controlPlaneEndpoint: {host: "fe80::1%eth0"}}`, host, noPlainIP},
+		"HostIPv4Mapped": {"No certificate has it in this form.", cluster, `spec: {controlPlaneEndpoint: {host: "::ffff:172.30.0.5"}}`, host, noPlainIP},
+		"HostIPv6OutsideSubnet": {"The engine would not start the load balancer.", cluster,
+			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: "fd00:31::5"}}`, host,
+			"cannot be the address of the load balancer: subnet fd00:30::/64 does not contain fd00:31::5; use another address of the subnet, or omit it to have one allocated"},
 		"HostNumeric": {"A resolver takes it for a malformed address.", cluster, `spec: {controlPlaneEndpoint: {host: 172.30.0.500}}`, host, noHost},
 		"HostOutsideSubnet": {"The engine would not start the load balancer.", cluster,
 			`spec: {network: {subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.31.0.5}}`, host,

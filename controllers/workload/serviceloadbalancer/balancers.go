@@ -114,7 +114,7 @@ func (b *balancers) GetLoadBalancer(ctx context.Context, _ string, service *core
 		b.forget(service.UID)
 		return nil, false, nil
 	}
-	return status(state, nil), true, nil
+	return status(service, state, nil), true, nil
 }
 
 // EnsureLoadBalancer implements cloudprovider.LoadBalancer. What fails is retried by repair,

@@ -23,7 +23,9 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -59,7 +61,7 @@ func (b *balancers) ensure(ctx context.Context, service *corev1.Service, known *
 		return nil, err
 	}
 	spec := b.spec(identify(service))
-	spec.Config = haproxy.Config{Frontends: plan.frontends}
+	spec.Config = haproxy.Config{Family: plan.family, Frontends: plan.frontends}
 	if spec.Image, err = b.image(ctx); err != nil {
 		return nil, err
 	}
@@ -145,29 +147,49 @@ func (b *balancers) hostPorts(frontends []haproxy.Frontend, existing, last loadb
 	return all
 }
 
-// addresses to pin: the one that the Service requests, or else the one it had; none where it
+// addresses to pin: the one that the Service requests, or else those it had; none where it
 // has none.
 func (b *balancers) addresses(ctx context.Context, service *corev1.Service, existing, last loadbalancer.State) ([]netip.Addr, error) {
-	if requested := service.Spec.LoadBalancerIP; requested != "" {
-		address, err := netip.ParseAddr(requested)
-		if err != nil || !address.Is4() {
-			return nil, fmt.Errorf("%w: spec.loadBalancerIP: %q is not an IPv4 address", errUnsupported, requested)
-		}
-		if address != existing.Address() {
-			if err := b.checkAddress(ctx, address); err != nil {
-				return nil, fmt.Errorf("spec.loadBalancerIP: %w", err)
-			}
-		}
-		return []netip.Addr{address}, nil
+	if service.Spec.LoadBalancerIP != "" {
+		return b.requestedAddress(ctx, service, existing)
 	}
-	if had := cmp.Or(existing.Address(), last.Address()); had.IsValid() {
-		return []netip.Addr{had}, nil
+	for _, had := range [][]netip.Addr{existing.Addresses, last.Addresses} {
+		if len(had) > 0 {
+			return had, nil
+		}
 	}
 	// A user of the cluster may have written the status: it is a request.
-	if had := assigned(service); had.IsValid() && b.checkAddress(ctx, had) == nil {
-		return []netip.Addr{had}, nil
+	var had []netip.Addr
+	for _, address := range assigned(service) {
+		if b.checkAddress(ctx, address) == nil && !slices.ContainsFunc(had, func(other netip.Addr) bool { return other.BitLen() == address.BitLen() }) {
+			had = append(had, address)
+		}
 	}
-	return nil, nil
+	return had, nil
+}
+
+// requestedAddress of a Service that requests one.
+func (b *balancers) requestedAddress(ctx context.Context, service *corev1.Service, existing loadbalancer.State) ([]netip.Addr, error) {
+	requested := service.Spec.LoadBalancerIP
+	address, err := netip.ParseAddr(requested)
+	if err != nil || !familiesOf(service).Has(network.FamilyOf(address)) {
+		return nil, fmt.Errorf("%w: spec.loadBalancerIP: %q is not an address of spec.ipFamilies (%s)",
+			errUnsupported, requested, strings.Join(familyNames(service), ", "))
+	}
+	if !slices.Contains(existing.Addresses, address) {
+		if err := b.checkAddress(ctx, address); err != nil {
+			return nil, fmt.Errorf("spec.loadBalancerIP: %w", err)
+		}
+	}
+	return []netip.Addr{address}, nil
+}
+
+func familyNames(service *corev1.Service) []string {
+	names := make([]string, 0, len(service.Spec.IPFamilies))
+	for _, family := range service.Spec.IPFamilies {
+		names = append(names, string(family))
+	}
+	return names
 }
 
 // checkAddress refuses what a Service may not have: *network.SubnetError.

@@ -17,6 +17,8 @@ limitations under the License.
 package serviceloadbalancer
 
 import (
+	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,6 +28,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -127,6 +130,40 @@ func TestMovedHostPortIsKept(t *testing.T) {
 	}
 }
 
+// TestBothFamilies: a Service has an address of each of its families, in their order, and keeps them.
+func TestBothFamilies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ipv4, ipv6 := netip.MustParsePrefix("10.8.0.0/24"), netip.MustParsePrefix("fd00:8::/64")
+	must.Get(w.engine.CreateNetwork(t.Context(), engine.NetworkSpec{Name: "both", Subnets: []netip.Prefix{ipv4, ipv6}}))(t)
+	w.balancers.Network = "both"
+	addresses := func(families ...corev1.IPFamily) []netip.Addr {
+		service := web()
+		service.Spec.IPFamilies = families
+		var all []netip.Addr
+		for _, ingress := range w.ensure(service).Ingress {
+			all = append(all, must.Get(netip.ParseAddr(ingress.IP))(t))
+		}
+		return all
+	}
+	first := addresses(corev1.IPv6Protocol, corev1.IPv4Protocol)
+	if len(first) != 2 || !ipv6.Contains(first[0]) || !ipv4.Contains(first[1]) {
+		t.Fatalf("addresses %v, want one of %s and one of %s", first, ipv6, ipv4)
+	}
+	text := string(must.Get(w.engine.ReadFile(name(), haproxy.ConfigPath))(t))
+	if !strings.Contains(text, "bind :::80 v4v6") || !strings.Contains(text, "[fd00::1]:30080") {
+		t.Errorf("haproxy does not listen on both families, or connects to another one than the first:\n%s", text)
+	}
+	must.Succeed(t, w.engine.RemoveContainer(t.Context(), name()))
+	again := addresses(corev1.IPv6Protocol, corev1.IPv4Protocol)
+	if diff := cmp.Diff(first, again, cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); diff != "" {
+		t.Errorf("another container got other addresses (-first +again):\n%s", diff)
+	}
+	if one := addresses(corev1.IPv4Protocol); len(one) != 1 || one[0] != first[1] {
+		t.Errorf("addresses of IPv4 alone: %v, want %s", one, first[1])
+	}
+}
+
 // TestFailures: one Event says why, and only what can end otherwise is retried.
 func TestFailures(t *testing.T) {
 	t.Parallel()
@@ -140,7 +177,7 @@ func TestFailures(t *testing.T) {
 		"no address": {
 			reason: "It is no address.",
 			change: func(_ *world, s *corev1.Service) { s.Spec.LoadBalancerIP = "10.7.0" },
-			want:   `unsupported Service: spec.loadBalancerIP: "10.7.0" is not an IPv4 address`,
+			want:   `unsupported Service: spec.loadBalancerIP: "10.7.0" is not an address of spec.ipFamilies (IPv4)`,
 		},
 		"address of another network": {
 			reason: "No container can have it.",

@@ -29,6 +29,7 @@ import (
 	"k8s.io/cloud-provider/controllers/service"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // controlPlaneRole is the label and the taint of kubeadm's control planes.
@@ -70,7 +71,7 @@ func isExcluded(node *corev1.Node) bool {
 	if included, err := strconv.ParseBool(value); err == nil && !included {
 		labeled = false
 	}
-	return labeled || !node.DeletionTimestamp.IsZero() || !internalAddress(node).IsValid() ||
+	return labeled || !node.DeletionTimestamp.IsZero() || len(internalAddresses(node)) == 0 ||
 		slices.ContainsFunc(node.Spec.Taints, func(taint corev1.Taint) bool { return taint.Key == service.ToBeDeletedTaint }) ||
 		slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
 			return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionFalse
@@ -102,29 +103,29 @@ func (b *balancers) backendNodes() ([]*corev1.Node, error) {
 	return nodes, nil
 }
 
-// backendsOf are the Nodes that have an address, the oldest first: where there are too many,
-// a new one moves no clients.
-func backendsOf(nodes []*corev1.Node) []haproxy.Backend {
+// backendsOf are the Nodes that have an address of the primary family, the oldest first: where
+// there are too many, a new one moves no clients.
+func backendsOf(nodes []*corev1.Node, families network.Families) []haproxy.Backend {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b *corev1.Node) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
 	var backends []haproxy.Backend
 	for _, node := range nodes {
-		if address := internalAddress(node); address.IsValid() {
+		if address := families.First(internalAddresses(node)); address.IsValid() {
 			backends = append(backends, haproxy.Backend{Name: node.Name, Address: address, Weight: haproxy.FullWeight})
 		}
 	}
 	return backends
 }
 
-// internalAddress is the first IPv4 address of a Node that can be a backend's; the zero value
-// where it has none.
-func internalAddress(node *corev1.Node) netip.Addr {
+// internalAddresses are those of a Node that can be a backend's.
+func internalAddresses(node *corev1.Node) []netip.Addr {
+	var addresses []netip.Addr
 	for _, entry := range node.Status.Addresses {
-		if address, err := netip.ParseAddr(entry.Address); err == nil && entry.Type == corev1.NodeInternalIP && address.Is4() && haproxy.IsMachine(address) {
-			return address
+		if address, err := netip.ParseAddr(entry.Address); err == nil && entry.Type == corev1.NodeInternalIP && haproxy.IsMachine(address) {
+			addresses = append(addresses, address)
 		}
 	}
-	return netip.Addr{}
+	return addresses
 }

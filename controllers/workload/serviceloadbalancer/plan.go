@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // Reasons in status.loadBalancer.ingress[].ports[].error and in Events.
@@ -59,6 +60,8 @@ var errUnsupported = errors.New("unsupported Service")
 
 // plan is what a Service requests.
 type plan struct {
+	// family that the load balancer listens on, which need not be the only one of the Service.
+	family    haproxy.Family
 	frontends []haproxy.Frontend
 	// ports are set where one is not served.
 	ports []corev1.PortStatus
@@ -68,15 +71,17 @@ type plan struct {
 
 // newPlan returns what a Service requests, with these nodes as backends.
 func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
-	if !slices.Contains(service.Spec.IPFamilies, corev1.IPv4Protocol) {
-		return plan{}, fmt.Errorf("%w: spec.ipFamilies: IPv6 is not supported; add IPv4", errUnsupported)
-	}
 	sources, err := sourceRanges(service)
 	if err != nil {
 		return plan{}, err
 	}
 	desired := plan{warnings: map[string]string{}}
-	backends := backendsOf(nodes)
+	families := familiesOf(service)
+	if families.Has(network.IPv6) {
+		// Also on IPv4: the ports that engines publish lead there.
+		desired.family = haproxy.FamilyDual
+	}
+	backends := backendsOf(nodes, families)
 	if len(backends) > haproxy.MaxBackends {
 		backends = backends[:haproxy.MaxBackends]
 		desired.warnings[reasonNodes] = fmt.Sprintf("only the %d oldest Nodes are backends of the load balancer", haproxy.MaxBackends)
@@ -106,6 +111,15 @@ func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
 		desired.warn(reasonAffinity, affinityMessage)
 	}
 	return desired, nil
+}
+
+// familiesOf a Service, which are those of its clients.
+func familiesOf(service *corev1.Service) network.Families {
+	families := make(network.Families, 0, len(service.Spec.IPFamilies))
+	for _, family := range service.Spec.IPFamilies {
+		families = append(families, network.Family(family))
+	}
+	return families
 }
 
 // warn of something; several warnings of a reason become one.

@@ -79,6 +79,24 @@ func TestPlan(t *testing.T) {
 		want   plan
 	}{
 		"one port": {want: frontend(nil)},
+		"IPv6": {
+			change: func(s *corev1.Service) { s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} },
+			want: func() plan {
+				p := frontend(func(f *haproxy.Frontend) { f.Backends[0].Address = netip.MustParseAddr("fd00::1") })
+				p.family = haproxy.FamilyDual
+				return p
+			}(),
+		},
+		"dual stack": {
+			change: func(s *corev1.Service) {
+				s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+			},
+			want: func() plan {
+				p := frontend(nil)
+				p.family = haproxy.FamilyDual
+				return p
+			}(),
+		},
 		"local": {
 			change: func(s *corev1.Service) {
 				s.Spec.ExternalTrafficPolicy, s.Spec.HealthCheckNodePort = corev1.ServiceExternalTrafficPolicyLocal, 31000
@@ -162,7 +180,6 @@ func TestPlanRefuses(t *testing.T) {
 			s.Ports[0].Protocol = corev1.ProtocolUDP
 			s.Ports = append(s.Ports, corev1.ServicePort{Port: 81, NodePort: 30081, Protocol: corev1.ProtocolSCTP})
 		}, "spec.ports: port 80 has protocol UDP; only TCP is supported; spec.ports: port 81 has protocol SCTP; only TCP is supported"},
-		"IPv6": {func(s *corev1.ServiceSpec) { s.IPFamilies = []corev1.IPFamily{corev1.IPv6Protocol} }, "spec.ipFamilies: IPv6 is not supported; add IPv4"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -38,7 +38,7 @@ const HostPortsAnnotation = "container.infrastructure.cluster.x-k8s.io/host-port
 
 // publish address and host ports of a load balancer in its Service.
 func (b *balancers) publish(service *corev1.Service, state loadbalancer.State, ports []corev1.PortStatus) (*corev1.LoadBalancerStatus, error) {
-	balanced, hostPorts := status(state, ports), formatHostPorts(state.HostPorts)
+	balanced, hostPorts := status(service, state, ports), formatHostPorts(state.HostPorts)
 	if helpers.LoadBalancerStatusEqual(&service.Status.LoadBalancer, balanced) && service.Annotations[HostPortsAnnotation] == hostPorts {
 		return balanced, nil
 	}
@@ -52,23 +52,29 @@ func (b *balancers) publish(service *corev1.Service, state loadbalancer.State, p
 	return balanced, nil
 }
 
-// assigned is the address in the status of a Service; the zero value where it has none.
-func assigned(service *corev1.Service) netip.Addr {
+// assigned are the addresses in the status of a Service.
+func assigned(service *corev1.Service) []netip.Addr {
+	var addresses []netip.Addr
 	for _, ingress := range service.Status.LoadBalancer.Ingress {
 		if address, err := netip.ParseAddr(ingress.IP); err == nil {
-			return address
+			addresses = append(addresses, address)
 		}
 	}
-	return netip.Addr{}
+	return addresses
 }
 
-func status(state loadbalancer.State, ports []corev1.PortStatus) *corev1.LoadBalancerStatus {
-	return &corev1.LoadBalancerStatus{Ingress: []corev1.LoadBalancerIngress{{
-		IP: state.Address().String(),
-		// Nodes connect to it as other clients do, and do not bypass it.
-		IPMode: ptr.To(corev1.LoadBalancerIPModeProxy),
-		Ports:  ports,
-	}}}
+// status has an address of each family of the Service.
+func status(service *corev1.Service, state loadbalancer.State, ports []corev1.PortStatus) *corev1.LoadBalancerStatus {
+	balanced := &corev1.LoadBalancerStatus{}
+	for _, address := range familiesOf(service).Choose(state.Addresses) {
+		balanced.Ingress = append(balanced.Ingress, corev1.LoadBalancerIngress{
+			IP: address.String(),
+			// Nodes connect to it as other clients do, and do not bypass it.
+			IPMode: ptr.To(corev1.LoadBalancerIPModeProxy),
+			Ports:  ports,
+		})
+	}
+	return balanced
 }
 
 // formatHostPorts returns the annotation's value for host ports by the port that each publishes.

@@ -24,6 +24,7 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
+	"net/netip"
 	"path"
 	"slices"
 	"strings"
@@ -101,6 +102,9 @@ type Input struct {
 	// who writes that file. A flag the user gives wins, there or in kubeadm's kubeletExtraArgs; of flags that hold a
 	// pair (--node-labels=key=value) the user's pairs win. One pair per flag.
 	KubeletFlags []string
+	// Addresses of the node, the primary one first, which its kubelet registers and its API server advertises; none
+	// leaves both to the defaults of Kubernetes, which are of IPv4.
+	Addresses []netip.Addr
 	// SystemFiles are contents by their paths from the root, such as etc/systemd/system/NAME.service.d/NAME.conf. They
 	// are there when systemd starts, owned by root and readable by all.
 	SystemFiles map[string]string
@@ -111,6 +115,10 @@ type Input struct {
 //
 // An error means that a value has a control character and would break out of its line.
 func Archive(in Input) ([]byte, error) {
+	in, err := in.withAddresses()
+	if err != nil {
+		return nil, err
+	}
 	flags, err := in.kubeletFlags()
 	if err != nil {
 		return nil, err
@@ -137,13 +145,7 @@ func Archive(in Input) ([]byte, error) {
 		a.file(path.Join(base, "joins-control-plane"), nil)
 	}
 	a.directory(path.Join(base, "steps"))
-	if init := planned.init; init.step != "" {
-		a.directory(path.Join(base, "init"))
-		a.file(path.Join(base, "init", "functions"), initScript)
-		a.file(path.Join(base, "init", "step"), []byte(init.step+"\n"))
-		a.file(path.Join(base, "init", "path"), []byte(init.config+"\n"))
-		a.file(path.Join(base, "init", "run"), []byte(init.run))
-	}
+	a.initCompletion(path.Join(base, "init"), planned.init)
 	for i, step := range planned.steps {
 		directory := path.Join(base, "steps", step.directory(i))
 		a.directory(directory)
@@ -159,6 +161,24 @@ func Archive(in Input) ([]byte, error) {
 	a.public(path.Join(unitDirectory, userdata.BootstrapUnit), unit)
 	a.link(unitLink, "../"+userdata.BootstrapUnit)
 	return a.finish()
+}
+
+// withAddresses is the input for a node that has these addresses.
+func (in Input) withAddresses() (Input, error) {
+	if len(in.Addresses) == 0 {
+		return in, nil
+	}
+	texts := make([]string, 0, len(in.Addresses))
+	for _, address := range in.Addresses {
+		texts = append(texts, address.String())
+	}
+	in.KubeletFlags = append(slices.Clone(in.KubeletFlags), "--node-ip="+strings.Join(texts, ","))
+	config, err := in.Config.Advertise(in.Addresses[0])
+	if err != nil {
+		return in, fmt.Errorf("add addresses of the node to its kubeadm configuration: %w", err)
+	}
+	in.Config = config
+	return in, nil
 }
 
 // archiver writes a tar. Its first error is kept and returned at the end.
@@ -203,6 +223,18 @@ func (a *archiver) public(name string, content []byte) {
 func (a *archiver) dropIn(name string, content []byte) {
 	a.add(tar.Header{Typeflag: tar.TypeDir, Name: path.Dir(name) + "/", Mode: 0o755}, nil)
 	a.public(name, content)
+}
+
+// initCompletion adds what completes a kubeadm init, if there is one.
+func (a *archiver) initCompletion(directory string, init initCompletion) {
+	if init.step == "" {
+		return
+	}
+	a.directory(directory)
+	a.file(path.Join(directory, "functions"), initScript)
+	a.file(path.Join(directory, "step"), []byte(init.step+"\n"))
+	a.file(path.Join(directory, "path"), []byte(init.config+"\n"))
+	a.file(path.Join(directory, "run"), []byte(init.run))
 }
 
 // containerd adds the files that containerd merges when it starts, which is before the bootstrap. Their steps also run: they

@@ -19,6 +19,7 @@ package userdata
 import (
 	"bytes"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -138,11 +139,72 @@ func (c Config) Adapt() (Config, error) {
 	return c, nil
 }
 
+// Advertise returns a copy of the configuration in which the API server and etcd of the node use
+// the address, where the user names none: kubeadm prefers IPv4. Documents of kubeadm are edited as
+// by Adapt, of those of a worker none. The error is a *reader.InvalidError.
+func (c Config) Advertise(address netip.Addr) (Config, error) {
+	c.Files = slices.Clone(c.Files)
+	for i, file := range c.Files {
+		documents, err := kubeadmDocuments(file.Content)
+		if err != nil {
+			return Config{}, err
+		}
+		if !documents.any(isRegistration) {
+			continue
+		}
+		c.Files[i].Content, err = documents.write(func(d document) bool { return isRegistration(d) && d.advertise(address) })
+		if err != nil {
+			return Config{}, err
+		}
+	}
+	return c, nil
+}
+
+// advertise adds the address of the node's API server, and reports whether it was missing.
+func (d document) advertise(address netip.Addr) (changed bool) {
+	parent := d.root
+	if !isInit(d) {
+		if d.get("controlPlane") == nil {
+			return false
+		}
+		if parent = child(d.root, "controlPlane", yaml.MappingNode); parent == nil {
+			return false
+		}
+	}
+	endpoint := child(parent, "localAPIEndpoint", yaml.MappingNode)
+	if endpoint == nil {
+		return false
+	}
+	const key = "advertiseAddress"
+	switch value := reader.Lookup(endpoint, key); {
+	case value == nil:
+		endpoint.Content = append(endpoint.Content, text(key), text(address.String()))
+	case reader.IsNull(value) || value.Kind == yaml.ScalarNode && value.Value == "":
+		*value = *text(address.String())
+	default:
+		return false
+	}
+	return true
+}
+
 // adapt returns the text of the adapted documents.
 func (d documents) adapt() ([]byte, error) {
+	return d.write(func(d document) bool {
+		return isRegistration(d) && d.ignorePreflightErrors() || isKubeProxy(d) && d.limitConntrack()
+	})
+}
+
+// write returns the text of the documents after a change of each; those that need none stay byte for byte.
+func (d documents) write(change func(document) bool) ([]byte, error) {
 	var out bytes.Buffer
 	for _, document := range d {
-		if err := document.adapt(&out); err != nil {
+		changed := change(document)
+		out.WriteString(document.marker)
+		if !changed {
+			out.WriteString(document.text)
+			continue
+		}
+		if err := document.encode(&out); err != nil {
 			return nil, err
 		}
 	}
@@ -163,17 +225,6 @@ func (c Config) mentionsKubeProxy() bool {
 		slices.ContainsFunc(slices.Concat(c.BootCommands, c.Commands), func(command Command) bool {
 			return strings.Contains(command.Script(), kindKubeProxy)
 		})
-}
-
-// adapt writes the document with what it needs; one that needs nothing stays byte for byte.
-func (d document) adapt(out *bytes.Buffer) error {
-	changed := isRegistration(d) && d.ignorePreflightErrors() || isKubeProxy(d) && d.limitConntrack()
-	out.WriteString(d.marker)
-	if changed {
-		return d.encode(out)
-	}
-	out.WriteString(d.text)
-	return nil
 }
 
 func isInit(d document) bool { return d.is(kubeadmGroup, kindInit) }
