@@ -18,6 +18,7 @@ package capcontest
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func ServiceURLs(t *testing.T, cluster kubernetes.Interface, name string) (addre
 		if len(service.Status.LoadBalancer.Ingress) == 0 || !found {
 			return "it has none yet", nil
 		}
-		address, hostPort = "http://"+service.Status.LoadBalancer.Ingress[0].IP, "http://"+published
+		address, hostPort = "http://"+net.JoinHostPort(service.Status.LoadBalancer.Ingress[0].IP, "80"), "http://"+published
 		return "", nil
 	})
 	return address, hostPort

@@ -72,10 +72,10 @@ func (f *file) cluster() *clusterv1.Cluster {
 	}
 	network := &cluster.Spec.ClusterNetwork
 	if f.Networking.PodSubnet != "" {
-		network.Pods.CIDRBlocks = []string{f.Networking.PodSubnet}
+		network.Pods.CIDRBlocks = input.SplitCIDRs(f.Networking.PodSubnet)
 	}
 	if f.Networking.ServiceSubnet != "" {
-		network.Services.CIDRBlocks = []string{f.Networking.ServiceSubnet}
+		network.Services.CIDRBlocks = input.SplitCIDRs(f.Networking.ServiceSubnet)
 	}
 	networking, _ := documents[clusterKind]["networking"].(map[string]any)
 	network.ServiceDomain, _ = networking["dnsDomain"].(string)
@@ -186,11 +186,9 @@ func (f *file) checkNetworking() {
 		f.refuse(f.line("networking", field), "networking."+field, value, reason, remedy)
 	}
 	switch networking.IPFamily {
-	case "", v1alpha4.IPv4Family:
-	case v1alpha4.IPv6Family, v1alpha4.DualStackFamily:
-		refuse("ipFamily", string(networking.IPFamily), "the provider's networks and endpoints have IPv4 only", "use ipv4")
+	case "", v1alpha4.IPv4Family, v1alpha4.IPv6Family, v1alpha4.DualStackFamily:
 	default:
-		refuse("ipFamily", string(networking.IPFamily), "is no family", "use ipv4")
+		refuse("ipFamily", string(networking.IPFamily), "is no family", "use ipv4, ipv6 or dual")
 	}
 	switch networking.KubeProxyMode {
 	case "", v1alpha4.IPTablesProxyMode, v1alpha4.IPVSProxyMode, v1alpha4.NFTablesProxyMode, "none":
@@ -204,8 +202,10 @@ func (f *file) checkNetworking() {
 		refuse("apiServerPort", strconv.Itoa(int(networking.APIServerPort)), "is no port", "use 1 to 65535")
 	}
 	for field, subnet := range map[string]string{"podSubnet": networking.PodSubnet, "serviceSubnet": networking.ServiceSubnet} {
-		if prefix, err := netip.ParsePrefix(subnet); subnet != "" && (err != nil || !prefix.Addr().Is4()) {
-			refuse(field, subnet, "is no IPv4 range in CIDR notation", "use one such as 10.244.0.0/16")
+		for _, each := range input.SplitCIDRs(subnet) {
+			if _, err := netip.ParsePrefix(each); err != nil {
+				refuse(field, subnet, "is no range in CIDR notation", "use one such as 10.244.0.0/16, or one of each family separated by a comma")
+			}
 		}
 	}
 }

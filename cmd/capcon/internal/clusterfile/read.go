@@ -61,6 +61,7 @@ func Read(name string, text []byte, request input.Request) (input.Request, input
 	origins := f.origins(paths, request)
 	request.Image = cmp.Or(request.Image, image)
 	if f.APIVersion == kindVersion {
+		request.IPFamily = cmp.Or(request.IPFamily, string(f.Networking.IPFamily))
 		cluster.Name = cmp.Or(cluster.Name, "kind") // as there
 	}
 	request, err = fill(request, cluster)
@@ -73,7 +74,7 @@ const usable = "use a Cluster of " + kindVersion + " or cluster.x-k8s.io/v1beta2
 var (
 	kindPaths = map[string]string{
 		"NAME": "name", "--control-planes": "nodes", "--pod-cidr": "networking.podSubnet", "--service-cidr": "networking.serviceSubnet",
-		"--kubernetes-version": "nodes[0].image", "--image": "nodes[0].image",
+		"--kubernetes-version": "nodes[0].image", "--image": "nodes[0].image", "--ip-family": "networking.ipFamily",
 	}
 	manifestPaths = map[string]string{
 		"NAME": "metadata.name", "--control-planes": "spec.topology.controlPlane.replicas", "--kubernetes-version": "spec.topology.version",
@@ -85,7 +86,7 @@ var (
 func (f *file) origins(paths map[string]string, request input.Request) input.Origins {
 	given := map[string]bool{
 		"NAME": request.Name != "", "--control-planes": request.ControlPlanes != nil, "--kubernetes-version": request.KubernetesVersion != "",
-		"--image": request.Image != "", "--pod-cidr": request.PodCIDR != "", "--service-cidr": request.ServiceCIDR != "",
+		"--image": request.Image != "", "--ip-family": request.IPFamily != "", "--pod-cidr": request.PodCIDR != "", "--service-cidr": request.ServiceCIDR != "",
 	}
 	origins := input.Origins{}
 	for field, path := range paths {

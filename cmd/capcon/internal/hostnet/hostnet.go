@@ -23,6 +23,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -34,12 +35,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 )
 
-// Used returns the networks of the interfaces, the IPv4 routes (on Linux) and the name
+// Used returns the networks of the interfaces, the routes (on Linux) and the name
 // servers of this host, from the files below its root. What cannot be read is left out:
 // there are hosts without these files. Loopback and link-local addresses, and routes to
 // nearly everything, as of a VPN that takes all, are no networks to avoid.
 func Used(root fs.FS, interfaces func() ([]net.Addr, error)) []input.UsedRange {
-	used := slices.Concat(nameServers(root), routes(root), interfaceNetworks(interfaces))
+	used := slices.Concat(nameServers(root), routes(root), routesIPv6(root), interfaceNetworks(interfaces))
 	return slices.DeleteFunc(used, func(u input.UsedRange) bool {
 		const nearlyEverything = 8
 		first := u.Prefix.Addr()
@@ -57,12 +58,14 @@ func interfaceNetworks(interfaces func() ([]net.Addr, error)) (used []input.Used
 	return used
 }
 
+// reject is the flag of a route by which there is nothing to reach.
+const reject = 0x200
+
 // routes of the main table; see proc_net_route(5) and linux/route.h.
 func routes(root fs.FS) (used []input.UsedRange) {
 	const (
 		columns                                    = 8
 		destinationColumn, flagsColumn, maskColumn = 1, 3, 7
-		reject                                     = 0x200 // there is nothing to reach
 	)
 	for _, line := range lines(root, "proc/net/route") {
 		if len(line) < columns {
@@ -76,6 +79,29 @@ func routes(root fs.FS) (used []input.UsedRange) {
 		bits, _ := net.IPMask(mask).Size()
 		prefix := netip.PrefixFrom(netip.AddrFrom4([4]byte(destination)), bits)
 		used = append(used, input.UsedRange{Prefix: prefix, By: fmt.Sprintf("route %s of this host (%s)", prefix, line[0])})
+	}
+	return used
+}
+
+// routesIPv6 of all tables; see net/ipv6/route.c of the kernel. Those of the loopback interface are
+// the addresses of this host.
+func routesIPv6(root fs.FS) (used []input.UsedRange) {
+	const (
+		columns                 = 10
+		flagsColumn, nameColumn = 8, 9
+	)
+	for _, line := range lines(root, "proc/net/ipv6_route") {
+		if len(line) < columns || line[nameColumn] == "lo" {
+			continue
+		}
+		destination, err := hex.DecodeString(line[0])
+		bits, bitsErr := strconv.ParseUint(line[1], 16, 8)
+		flags, flagsErr := strconv.ParseUint(line[flagsColumn], 16, 32)
+		if errors.Join(err, bitsErr, flagsErr) != nil || flags&reject != 0 || len(destination) != net.IPv6len {
+			continue
+		}
+		prefix := netip.PrefixFrom(netip.AddrFrom16([16]byte(destination)), int(bits)).Masked()
+		used = append(used, input.UsedRange{Prefix: prefix, By: fmt.Sprintf("route %s of this host (%s)", prefix, line[nameColumn])})
 	}
 	return used
 }

@@ -70,15 +70,15 @@ func checkCNI(cni string) []Problem {
 	return []Problem{{"--cni", cni, "file not found", "use auto, flannel, none or the path of a manifest"}}
 }
 
-func checkCIDRs(pods, services string) []Problem {
-	podRange, problems := checkCIDR("--pod-cidr", pods, DefaultPodCIDR, func(prefix netip.Prefix) string {
+func checkCIDRs(ipFamily, pods, services string) []Problem {
+	problems := checkCIDR("--pod-cidr", pods, DefaultPodCIDR, func(prefix netip.Prefix) string {
 		// Each node gets a /24 (IPv4) or /64 (IPv6) of the range.
 		if nodeBits := nodeBits(prefix); prefix.Bits() > nodeBits {
 			return fmt.Sprintf("too small: each node needs a /%d", nodeBits)
 		}
 		return ""
 	})
-	serviceRange, found := checkCIDR("--service-cidr", services, DefaultServiceCIDR, func(prefix netip.Prefix) string {
+	problems = append(problems, checkCIDR("--service-cidr", services, DefaultServiceCIDR, func(prefix netip.Prefix) string {
 		// Limits of kube-apiserver.
 		const mostHostBits = 20
 		// kubeadm gives the tenth address to the cluster's DNS.
@@ -90,31 +90,11 @@ func checkCIDRs(pods, services string) []Problem {
 			return fmt.Sprintf("too small: kubeadm takes the tenth address for DNS; at least a /%d is needed", prefix.Addr().BitLen()-leastHostBits)
 		}
 		return ""
-	})
-	problems = append(problems, found...)
-	if podRange.IsValid() && serviceRange.IsValid() && podRange.Overlaps(serviceRange) {
-		problems = append(problems, Problem{"--service-cidr", services,
-			"overlaps the Pod CIDR " + podRange.String(), "use another range, such as " + DefaultServiceCIDR})
+	})...)
+	if len(problems) > 0 {
+		return problems
 	}
-	return problems
-}
-
-func checkCIDR(flag, given, example string, refuse func(netip.Prefix) string) (netip.Prefix, []Problem) {
-	if given == "" {
-		return netip.Prefix{}, nil
-	}
-	remedy := "use another range, such as " + example
-	prefix, err := netip.ParsePrefix(given)
-	if err != nil {
-		return netip.Prefix{}, []Problem{{flag, given, "not in CIDR notation", remedy}}
-	}
-	if prefix != prefix.Masked() {
-		return prefix, []Problem{{flag, given, "has host bits set", "use " + prefix.Masked().String()}}
-	}
-	if reason := refuse(prefix); reason != "" {
-		return prefix, []Problem{{flag, given, reason, remedy}}
-	}
-	return prefix, nil
+	return checkFamilies(ipFamily, pods, services)
 }
 
 func nodeBits(prefix netip.Prefix) int {
@@ -125,18 +105,20 @@ func nodeBits(prefix netip.Prefix) int {
 	return ipv6
 }
 
-// CheckCapacity returns what is wrong with a Pod CIDR for so many nodes, of which each gets a
-// part, as does the Machine that a rollout creates before it deletes another; empty if
+// CheckCapacity returns what is wrong with Pod CIDRs for so many nodes, of which each gets a
+// part of each, as does the Machine that a rollout creates before it deletes another; empty if
 // nothing is.
-func CheckCapacity(podCIDR string, nodes int) string {
-	prefix, err := netip.ParsePrefix(podCIDR)
-	if err != nil {
-		return "" // not the request's
-	}
+func CheckCapacity(podCIDRs string, nodes int) string {
 	const unbounded = 30
-	bits := nodeBits(prefix)
-	if bits-prefix.Bits() >= unbounded || 1<<max(bits-prefix.Bits(), 0) >= nodes+1 {
-		return ""
+	for _, cidr := range SplitCIDRs(podCIDRs) {
+		prefix, err := netip.ParsePrefix(cidr)
+		if err != nil {
+			continue // not the request's
+		}
+		bits := nodeBits(prefix)
+		if bits-prefix.Bits() < unbounded && 1<<max(bits-prefix.Bits(), 0) < nodes+1 {
+			return fmt.Sprintf("too small: each node needs a /%d, also the one that a rollout adds: %d in all", bits, nodes+1)
+		}
 	}
-	return fmt.Sprintf("too small: each node needs a /%d, also the one that a rollout adds: %d in all", bits, nodes+1)
+	return ""
 }

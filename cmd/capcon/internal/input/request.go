@@ -72,7 +72,10 @@ type Request struct {
 	CNI string
 	// Network of the engine.
 	Network string
-	// PodCIDR and ServiceCIDR are address ranges within the cluster.
+	// IPFamily of nodes, Pods and Services, one of the constants.
+	IPFamily string
+	// PodCIDR and ServiceCIDR are address ranges within the cluster, at most one of each family
+	// in a comma-separated list. The first decides the primary family.
 	PodCIDR, ServiceCIDR string
 	// CPUs and Memory limit each node, as quantities, or None.
 	CPUs, Memory string
@@ -114,7 +117,7 @@ func (r Request) Validate() error {
 		checkRegistry(r.Registry),
 		checkCNI(r.CNI),
 		checkNetwork(r.Network),
-		checkCIDRs(r.PodCIDR, r.ServiceCIDR),
+		checkCIDRs(r.IPFamily, r.PodCIDR, r.ServiceCIDR),
 		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2, 0.5 or 1500m, or none"),
 		checkQuantity("--memory", r.Memory, "use an amount of memory, such as 4Gi, or none"),
 		CheckTimeout(r.Timeout),

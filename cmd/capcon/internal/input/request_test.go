@@ -78,7 +78,17 @@ func TestValidate(t *testing.T) {
 			"A service would shadow Pods.", func(r *Request) { r.PodCIDR, r.ServiceCIDR = "10.128.0.0/16", "10.128.0.0/12" },
 			"--service-cidr", []string{"overlaps"},
 		},
-		"timeout": {"There is no such time.", func(r *Request) { r.Timeout = -time.Second }, "--timeout", []string{"negative"}},
+		"family":               {"A typing error.", func(r *Request) { r.IPFamily = "ipv5" }, "--ip-family", []string{"ipv4, ipv6 or dual"}},
+		"dual":                 {"Defaults for both.", func(r *Request) { r.IPFamily = IPFamilyDual }, "", nil},
+		"two ranges of one":    {"kubeadm would refuse them.", func(r *Request) { r.PodCIDR = "10.1.0.0/16,10.2.0.0/16" }, "--pod-cidr", []string{"same family", "10.2.0.0/16"}},
+		"overlapping IPv6":     {"A service would shadow Pods.", func(r *Request) { r.PodCIDR, r.ServiceCIDR = "fd00::/56", "fd00::/112" }, "--service-cidr", []string{"overlaps"}},
+		"large Services, IPv6": {"The API server's bound.", func(r *Request) { r.ServiceCIDR = "fd00:10:96::/64" }, "--service-cidr", []string{"/108"}},
+		"small Pods, IPv6":     {"Nodes take a /64 each.", func(r *Request) { r.PodCIDR = "10.1.0.0/16,fd00::/96" }, "--pod-cidr", []string{"/64", "fd00::/96"}},
+		"family of one range":  {"It lacks the other.", func(r *Request) { r.IPFamily, r.PodCIDR = IPFamilyDual, "10.1.0.0/16" }, "--pod-cidr", []string{"--ip-family is dual"}},
+		"another family":       {"Only one can be meant.", func(r *Request) { r.IPFamily, r.ServiceCIDR = IPFamilyIPv4, "fd00::/112" }, "--service-cidr", []string{"IPv6", "--ip-family is ipv4"}},
+		"another primary":      {"The API server and nodes would differ.", func(r *Request) { r.PodCIDR, r.ServiceCIDR = "fd00::/56,10.1.0.0/16", "10.96.0.0/16,fd01::/112" }, "--service-cidr", []string{"same order"}},
+		"dual with IPv6 first": {"The order is the user's.", func(r *Request) { r.IPFamily, r.PodCIDR = IPFamilyDual, "fd00::/56, 10.1.0.0/16" }, "", nil},
+		"timeout":              {"There is no such time.", func(r *Request) { r.Timeout = -time.Second }, "--timeout", []string{"negative"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +186,7 @@ func TestRanges(t *testing.T) {
 			for _, text := range strings.Fields(tc.used) {
 				used = append(used, UsedRange{Prefix: netip.MustParsePrefix(text), By: text})
 			}
-			pods, services, err := Ranges(tc.pods, tc.services, used)
+			pods, services, err := Ranges(Request{PodCIDR: tc.pods, ServiceCIDR: tc.services}, used)
 			var refused []string
 			for _, problem := range Problems(err) {
 				refused = append(refused, problem.String())
@@ -188,6 +198,33 @@ func TestRanges(t *testing.T) {
 				t.Errorf("%s Want %s and %s, got %s and %s", tc.reason, tc.wantPods, tc.wantServices, pods, services)
 			}
 		})
+	}
+}
+
+// TestRangesOfFamilies: a cluster gets a range of each of its families, in their order.
+func TestRangesOfFamilies(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason                 string
+		request                Request
+		wantPods, wantServices string
+	}{
+		"IPv6":           {"As kind.", Request{IPFamily: IPFamilyIPv6}, DefaultPodCIDRv6, DefaultServiceCIDRv6},
+		"dual":           {"As kind.", Request{IPFamily: IPFamilyDual}, DefaultPodCIDR + "," + DefaultPodCIDRv6, DefaultServiceCIDR + "," + DefaultServiceCIDRv6},
+		"IPv6 first":     {"The order of the given ranges.", Request{PodCIDR: "fd02::/56, 10.1.0.0/16"}, "fd02::/56,10.1.0.0/16", DefaultServiceCIDRv6 + "," + DefaultServiceCIDR},
+		"of Services":    {"Ranges of one decide those of the other.", Request{ServiceCIDR: "fd02::/112"}, DefaultPodCIDRv6, "fd02::/112"},
+		"fewer Services": {"Kubernetes allows it.", Request{PodCIDR: "10.1.0.0/16,fd02::/56", ServiceCIDR: "10.2.0.0/16"}, "10.1.0.0/16,fd02::/56", "10.2.0.0/16"},
+		"taken by Pods":  {"Services make way.", Request{PodCIDR: "fd00:10::/32"}, "fd00:10::/32", "fd00:32:96::/112"},
+	}
+	for name, tc := range cases {
+		pods, services, err := Ranges(tc.request, nil)
+		if err != nil || pods != tc.wantPods || services != tc.wantServices {
+			t.Errorf("%s: %s Want %s and %s, got %s and %s, %v", name, tc.reason, tc.wantPods, tc.wantServices, pods, services, err)
+		}
+	}
+	used := []UsedRange{{Prefix: netip.MustParsePrefix("fd00:10::/32"), By: "a VPN"}}
+	if pods, services, err := Ranges(Request{IPFamily: IPFamilyDual}, used); err != nil || pods != DefaultPodCIDR+",fd00:32:244::/56" || services != DefaultServiceCIDR+",fd00:32:96::/112" {
+		t.Errorf("with a VPN: %s and %s, %v", pods, services, err)
 	}
 }
 
@@ -206,6 +243,7 @@ func TestCheckCapacity(t *testing.T) {
 		"two parts":   {"One is left for a rollout.", "10.201.0.0/23", 1},
 		"eight parts": {"Seven nodes and a rollout.", "10.201.0.0/21", 7},
 		"IPv6":        {"A node has a /64.", "fd00:10::/62", 3},
+		"dual":        {"A node needs both.", "10.244.0.0/16,fd00:10::/62", 3},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -218,7 +256,7 @@ func TestCheckCapacity(t *testing.T) {
 			}
 		})
 	}
-	if reason := CheckCapacity(DefaultPodCIDR, 5+250) + CheckCapacity("fd00::/8", 1000); reason != "" {
+	if reason := CheckCapacity(DefaultPodCIDR, 5+250) + CheckCapacity("fd00::/8", 1000) + CheckCapacity("10.244.0.0/16,fd00::/56", 255); reason != "" {
 		t.Errorf("a large range is refused: %s", reason)
 	}
 }

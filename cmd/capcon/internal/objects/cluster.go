@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,8 +57,8 @@ func cluster(v Values) (*clusterv1.Cluster, error) {
 		Spec: clusterv1.ClusterSpec{
 			ClusterNetwork: clusterv1.ClusterNetwork{
 				ServiceDomain: v.ServiceDomain,
-				Pods:          clusterv1.NetworkRanges{CIDRBlocks: []string{v.PodCIDR}},
-				Services:      clusterv1.NetworkRanges{CIDRBlocks: []string{v.ServiceCIDR}},
+				Pods:          clusterv1.NetworkRanges{CIDRBlocks: strings.Split(v.PodCIDR, ",")},
+				Services:      clusterv1.NetworkRanges{CIDRBlocks: strings.Split(v.ServiceCIDR, ",")},
 			},
 			Topology: topology(v, values),
 		},

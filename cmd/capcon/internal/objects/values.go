@@ -46,7 +46,7 @@ type Values struct {
 	Environment []infrav1.EnvironmentVariable
 	// AllowSchedulingOnControlPlanes leaves them without a taint.
 	AllowSchedulingOnControlPlanes bool
-	// PodCIDR and ServiceCIDR are the address ranges within the cluster.
+	// PodCIDR and ServiceCIDR are the address ranges within the cluster, as comma-separated lists.
 	PodCIDR, ServiceCIDR string
 	// Topology of a file, whose workers and variables come before those of the fields above; nil
 	// without a file.

@@ -135,6 +135,7 @@ func (c *computation) checkImmutable() {
 	const remedy = "omit the flag, or create another cluster"
 	for _, field := range []struct{ flag, present, requested string }{
 		{"--network", cmp.Or(c.Network, c.networkVariable(), network.DefaultName), c.request.Network},
+		{"--ip-family", c.ipFamily(), c.request.IPFamily},
 		{"--pod-cidr", c.Cluster.Spec.ClusterNetwork.Pods.String(), c.request.PodCIDR},
 		{"--service-cidr", c.Cluster.Spec.ClusterNetwork.Services.String(), c.request.ServiceCIDR},
 	} {
@@ -157,6 +158,16 @@ func (c *computation) checkImmutable() {
 		c.refuse("--cni", c.request.CNI, "immutable, the cluster was created with another Pod network",
 			"omit the flag and change the Pod network in the cluster with kubectl, or create another cluster")
 	}
+}
+
+// ipFamily of the cluster, as the flag has it; empty if its ranges are invalid.
+func (c *computation) ipFamily() string {
+	ranges := c.Cluster.Spec.ClusterNetwork
+	families, err := network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks)
+	if err != nil {
+		return ""
+	}
+	return input.IPFamilyOf(families)
 }
 
 // networkVariable names the network of a cluster whose ContainerCluster is not there yet.

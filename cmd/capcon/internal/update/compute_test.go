@@ -47,6 +47,7 @@ var requests = map[string]struct {
 	"memory":              {request: input.Request{Memory: "3Gi"}},
 	"memory none":         {request: input.Request{Memory: input.None}},
 	"network":             {request: input.Request{Network: "other"}},
+	"ip-family":           {request: input.Request{IPFamily: input.IPFamilyDual}},
 	"pod-cidr":            {request: input.Request{PodCIDR: "10.1.0.0/16"}},
 	"service-cidr":        {request: input.Request{ServiceCIDR: "10.2.0.0/16"}},
 	"cni":                 {input.Request{CNI: "flannel"}, Chosen{PodNetwork: "kind: Flannel"}},
@@ -67,7 +68,7 @@ func TestEachFlagChangesWhatItNames(t *testing.T) {
 	// refused by the flag's name; otherwise the paths that change.
 	always := map[string][]string{
 		"nothing": nil, "the same version": nil, "immutable, the same": nil, "control-planes": {controlPlanes},
-		"network": {"--network"}, "pod-cidr": {"--pod-cidr"}, "service-cidr": {"--service-cidr"}, "cni": {"--cni"},
+		"network": {"--network"}, "ip-family": {"--ip-family"}, "pod-cidr": {"--pod-cidr"}, "service-cidr": {"--service-cidr"}, "cni": {"--cni"},
 	}
 	cases := map[string]struct {
 		reason  string

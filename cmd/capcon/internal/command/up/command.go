@@ -103,9 +103,12 @@ func addFlags(command *cobra.Command, request *input.Request) {
 	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane; pulled by digest only (default: the one that is built from source)")
 	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images of nodes and load balancers from")
 	flags.StringVar(&request.CNI, "cni", "", "Pod network: auto (the node image's own), flannel, none (install one yourself) or a file (default \"auto\")")
-	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+network.DefaultName+"\")")
-	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods (default \""+input.DefaultPodCIDR+"\" if it is free)")
-	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "address range of Services (default \""+input.DefaultServiceCIDR+"\" if it is free)")
+	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+network.DefaultName+"\", with IPv6 \""+network.IPv6Name+"\")")
+	flags.StringVar(&request.IPFamily, "ip-family", "", "addresses of nodes, Pods and Services: ipv4, ipv6 or dual (default: the families of the ranges, or \"ipv4\")")
+	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods, or one of each family separated by a comma, the primary first (default \""+
+		input.DefaultPodCIDR+"\" and \""+input.DefaultPodCIDRv6+"\" if they are free)")
+	flags.StringVar(&request.ServiceCIDR, "service-cidr", "", "the same of Services (default \""+
+		input.DefaultServiceCIDR+"\" and \""+input.DefaultServiceCIDRv6+"\" if they are free)")
 	flags.StringVar(&request.CPUs, "cpus", "", "CPU limit of each node, such as 2; none removes it (default: those of the engine's host)")
 	flags.StringVar(&request.Memory, "memory", "", "memory limit of each node, such as 4Gi; none removes it (default: that of the engine's host)")
 	session.AddTimeout(command, &request.Timeout)

@@ -38,7 +38,7 @@ func (r *run) decideRanges(ctx context.Context, values *objects.Values) error {
 			Field: "--pod-cidr", Value: r.request.PodCIDR, Reason: reason, Remedy: "use a larger range, such as " + input.DefaultPodCIDR,
 		})
 	}
-	values.PodCIDR, values.ServiceCIDR, err = input.Ranges(r.request.PodCIDR, r.request.ServiceCIDR, used)
+	values.PodCIDR, values.ServiceCIDR, err = input.Ranges(r.request, used)
 	return err
 }
 

@@ -74,6 +74,42 @@ func TestRangesOfNewCluster(t *testing.T) {
 	}
 }
 
+// TestFamiliesOfNewCluster: each family gets a range, and a cluster with IPv6 is on a network of its own.
+func TestFamiliesOfNewCluster(t *testing.T) {
+	t.Parallel()
+	const kind = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nname: demo\nnetworking: {ipFamily: ipv6}\n"
+	cases := map[string]struct {
+		reason                        string
+		args                          []string
+		pods, services, engineNetwork string
+	}{
+		"IPv4":       {"The default stays as it was.", []string{"demo"}, "10.244.0.0/16", "10.128.0.0/12", "capcon"},
+		"IPv6":       {"A single family.", []string{"demo", "--ip-family", "ipv6"}, "fd00:10:244::/56", "fd00:10:96::/112", "capcon-ipv6"},
+		"dual":       {"IPv4 is the primary one.", []string{"demo", "--ip-family", "dual"}, "10.244.0.0/16,fd00:10:244::/56", "10.128.0.0/12,fd00:10:96::/112", "capcon-ipv6"},
+		"IPv6 first": {"As given.", []string{"demo", "--pod-cidr", "fd01::/56,10.1.0.0/16"}, "fd01::/56,10.1.0.0/16", "fd00:10:96::/112,10.128.0.0/12", "capcon-ipv6"},
+		"network":    {"The user's.", []string{"demo", "--ip-family", "dual", "--network", "mine"}, "10.244.0.0/16,fd00:10:244::/56", "10.128.0.0/12,fd00:10:96::/112", "mine"},
+		"kind":       {"Its files work unchanged.", []string{"-f", "-"}, "fd00:10:244::/56", "fd00:10:96::/112", "capcon-ipv6"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := rangesWorld(t, "192.168.0.0/24", "192.168.1.0/24", "", "unix:///run/docker.sock")
+			w.Input = strings.NewReader(kind)
+			w.RunUntilItWaits(append([]string{"up"}, tc.args...)...)
+			cluster := w.Cluster()
+			got := []string{cluster.Spec.ClusterNetwork.Pods.String(), cluster.Spec.ClusterNetwork.Services.String(), ""}
+			for _, variable := range cluster.Spec.Topology.Variables {
+				if variable.Name == "network" {
+					got[2] = string(variable.Value.Raw)
+				}
+			}
+			if diff := cmp.Diff([]string{tc.pods, tc.services, `{"name":"` + tc.engineNetwork + `"}`}, got); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestGivenRangesThatOverlapAreRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
