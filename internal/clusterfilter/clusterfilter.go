@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package clusterfilter keeps connections to workload clusters from outliving their
-// clusters.
+// API servers.
 package clusterfilter
 
 import (
@@ -26,6 +26,8 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
 
 // New returns a filter that refuses a Cluster once when another one of its name was
@@ -36,6 +38,10 @@ import (
 // gone, it keeps the old connection for the 30 seconds until its health check has failed
 // often enough. What refuses no longer than once cannot keep a new Cluster from being
 // connected, because it is changed many times before it has an API server.
+//
+// It also refuses a Cluster for as long as it is to be stopped. The ClusterCache would keep the
+// connection for almost a minute, and each request of a controller would wait 10 seconds for an
+// answer: KubeadmControlPlane makes several when it is deleted.
 func New() clustercache.ClusterFilter {
 	var mutex sync.Mutex
 	accepted := map[client.ObjectKey]types.UID{}
@@ -45,6 +51,7 @@ func New() clustercache.ClusterFilter {
 		key := client.ObjectKeyFromObject(cluster)
 		before, found := accepted[key]
 		accepted[key] = cluster.UID
-		return !found || before == cluster.UID
+		_, stopped := cluster.Annotations[infrav1.StoppedAnnotation]
+		return !stopped && (!found || before == cluster.UID)
 	}
 }

@@ -24,25 +24,34 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/clusterfilter"
 )
 
 func TestNew(t *testing.T) {
 	t.Parallel()
 	accepts := clusterfilter.New()
+	stopped := map[string]string{infrav1.StoppedAnnotation: ""}
 	for i, look := range []struct {
 		namespace, name string
 		uid             types.UID
+		annotations     map[string]string
 		want            bool
 	}{
-		{"a", "demo", "1", true},
-		{"a", "demo", "1", true},
-		{"b", "demo", "2", true},
-		{"a", "demo", "3", false}, // Created again: the connection is dropped, once.
-		{"a", "demo", "3", true},
-		{"b", "demo", "2", true},
+		{"a", "demo", "1", nil, true},
+		{"a", "demo", "1", nil, true},
+		{"b", "demo", "2", nil, true},
+		{"a", "demo", "3", nil, false}, // Created again: the connection is dropped, once.
+		{"a", "demo", "3", nil, true},
+		{"b", "demo", "2", nil, true},
+		{"b", "demo", "2", stopped, false}, // For as long as it is stopped.
+		{"b", "demo", "2", stopped, false},
+		{"a", "demo", "3", nil, true},
+		{"b", "demo", "2", nil, true}, // Started again.
 	} {
-		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: look.namespace, Name: look.name, UID: look.uid}}
+		cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+			Namespace: look.namespace, Name: look.name, UID: look.uid, Annotations: look.annotations,
+		}}
 		if got := accepts(cluster); got != look.want {
 			t.Errorf("look %d at %s/%s with UID %s: accepted %t, want %t", i, look.namespace, look.name, look.uid, got, look.want)
 		}
