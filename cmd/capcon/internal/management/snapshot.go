@@ -92,8 +92,10 @@ func (s Snapshot) State() string {
 		return string(s.Power)
 	case s.PodNetworkPending:
 		return "waiting for the Pod network, which --cni none leaves to you"
-	case s.Available:
+	case s.Available && s.Ready():
 		return "available"
+	case s.Available:
+		word = "available, not complete"
 	// What has never been there, and what Cluster API has not noticed yet.
 	case !s.Initialized, s.Ready():
 		word = "starting"

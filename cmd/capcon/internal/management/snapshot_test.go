@@ -233,6 +233,14 @@ func TestState(t *testing.T) {
 		want   string
 	}{
 		"Available": {"Cluster API says so.", func(o *Observed) { available(o, metav1.ConditionTrue, "") }, "available"},
+		"Incomplete": {
+			"A cluster may be available without a worker.",
+			func(o *Observed) {
+				o.Machines[0].Status.Conditions[1].Status = metav1.ConditionFalse
+				available(o, metav1.ConditionTrue, "")
+			},
+			"available, not complete: workers: 0 of 1 available",
+		},
 		"Lagging": {
 			"All Nodes are ready, and Cluster API has not looked yet.",
 			func(o *Observed) {

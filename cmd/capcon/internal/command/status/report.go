@@ -77,7 +77,9 @@ type clusterReport struct {
 	Power    management.Power     `json:"power,omitempty"`
 	Troubles []management.Trouble `json:"troubles,omitempty"`
 	Tree     *describe.Node       `json:"tree,omitempty"`
-	// ready: it is available, or Cluster API has not noticed yet that it is.
+	// ready: all Machines that were asked for are, as "capcon up" and "capcon wait" look at it.
+	// Cluster API calls a cluster available that lacks as many workers as maxUnavailable permits,
+	// and reports it some seconds after its Nodes are ready.
 	ready bool
 }
 
@@ -201,14 +203,15 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 		}
 		result.Troubles = append(result.Troubles, trouble)
 	}
+	result.ready = snapshot.Ready()
 	if result.Available {
 		result.Troubles = append(result.Troubles, volumeTroubles(ctx, s, observed.Cluster)...)
 		if result.State, err = stateOfContainers(ctx, s, observed.Infrastructure, result.State); err != nil {
 			return clusterReport{}, err
 		}
 		result.Available = result.State == snapshot.State()
+		result.ready = result.ready && result.Available
 	}
-	result.ready = result.Available || !snapshot.Available && snapshot.Ready()
 	return result, nil
 }
 

@@ -38,8 +38,8 @@ func Command(a *session.App) *cobra.Command {
 		Use: "status [NAME]", SuggestFor: []string{"describe"},
 		Short: "Show the status of the engine, the management plane and clusters",
 		Long: `Show the status of the engine, the management plane and all clusters, or the condition tree of one cluster.
-The exit code is 0 if all clusters shown are available, or the Nodes of those that are not yet reported as such
-are ready; 4 if one is not, also if it is stopped or being deleted; and 1 if the engine or the management plane is
+The exit code is 0 if all Nodes that were asked for are ready in all clusters shown; 4 if one is not, also if its
+cluster is available without it, stopped or being deleted; and 1 if the engine or the management plane is
 unavailable, or the cluster is not found.`,
 		Example: "  capcon status\n  capcon status demo -o json\n  capcon status --watch",
 		Args:    cobra.MaximumNArgs(1),

@@ -86,6 +86,18 @@ func TestStatusGoesByTheNodes(t *testing.T) {
 	}
 }
 
+// Cluster API calls a cluster available whose only worker may be missing.
+func TestStatusWithoutItsWorker(t *testing.T) {
+	t.Parallel()
+	w := commandtest.Created(t)
+	setAvailable(w)
+	commandtest.Update(w, "demo-worker-0", &clusterv1.Machine{}, func(machine *clusterv1.Machine) {
+		conditions.Set(machine, metav1.Condition{Type: clusterv1.MachineNodeReadyCondition, Status: metav1.ConditionFalse, Reason: "NodeNotReady"})
+	})
+	commandtest.Contains(t, w.MustNotYet("status", "demo"), "1/1  0/1  available, not complete: workers: 0 of 1 available")
+	commandtest.Contains(t, w.MustNotYet("status", "-o", "json"), `"available": true`)
+}
+
 func TestStatusWithoutEngine(t *testing.T) {
 	t.Parallel()
 	w := commandtest.New(t)
