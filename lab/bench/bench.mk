@@ -22,6 +22,9 @@
 up: ## Compare capcon up with kind and the floor, in turns (ROUNDS=5)
 	@bench/up.sh
 
+first: ## make quickstart on a bare machine: in a root file system of its own, with empty caches (ROUNDS=2; half an hour)
+	@bench/first.sh
+
 many: ## A plane with ten clusters that are created concurrently (CLUSTERS=10; half an hour)
 	@NAME=many bench/up.sh -clusters "$(or $(CLUSTERS),10)"
 

@@ -20,8 +20,10 @@ package quickstart_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,8 +54,9 @@ func TestQuickstart(t *testing.T) {
 	program.DownBeforeAndAfter()
 
 	steps := []capcontest.Step{
-		{Name: "up 1+1", Run: func(t *testing.T) { upTraced(t, program.At(t)) }},
+		{Name: "up 1+1 from a configuration of kind", Run: func(t *testing.T) { upTraced(t, program.At(t), "-f", kindConfiguration(t)) }},
 		{Name: "nodes ready", Run: func(t *testing.T) { capcontest.NodesReady(t, program.At(t).ConnectCluster(), 2) }},
+		{Name: "nodes are as the configuration says", Run: func(t *testing.T) { nodesAreConfigured(t, program.At(t)) }},
 		{Name: "kubectl has its context", Run: kubectlReachesCluster},
 		{Name: "nodes have the requested memory", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t)) }},
 		{Name: "docker: metrics-server is installed", Run: func(t *testing.T) { installMetricsServer(t, eng, program.At(t)) }},
@@ -102,6 +105,44 @@ func kubectlHasNoContext(t *testing.T) {
 	config := must.Get(clientcmd.LoadFromFile(path))(t)
 	if config.CurrentContext == name || config.Contexts[name] != nil {
 		t.Fatalf("%s has the current context %q and contexts %v, want none of %s", path, config.CurrentContext, config.Contexts, name)
+	}
+}
+
+// kindConfiguration of the cluster, in a file.
+func kindConfiguration(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "kind.yaml")
+	must.Succeed(t, os.WriteFile(path, []byte(`kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+name: `+clusterName+`
+networking: {dnsSearch: [corp.example.com]}
+kubeadmConfigPatches:
+- |
+  kind: KubeletConfiguration
+  maxPods: 77
+nodes:
+- role: control-plane
+- role: worker
+  labels: {tier: frontend}
+`), 0o600))
+	return path
+}
+
+// nodesAreConfigured as kindConfiguration says.
+func nodesAreConfigured(t *testing.T, program *capcontest.Program) {
+	nodes := must.Get(program.ConnectCluster().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
+	var got []string
+	for _, node := range nodes.Items {
+		_, isControlPlane := node.Labels["node-role.kubernetes.io/control-plane"]
+		search := program.MustOutput("exec", node.Name, "--", "grep", "^search", "/etc/resolv.conf")
+		got = append(got, fmt.Sprintf("control plane %t, tier %q, %s Pods, %s", isControlPlane, node.Labels["tier"], node.Status.Allocatable.Pods(), strings.TrimSpace(search)))
+	}
+	slices.Sort(got)
+	want := []string{
+		`control plane false, tier "frontend", 77 Pods, search corp.example.com`,
+		`control plane true, tier "", 77 Pods, search corp.example.com`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("nodes (-want, +got):\n%s", diff)
 	}
 }
 

@@ -34,10 +34,10 @@ var bootstrapToken = regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`)
 
 // upTraced makes the cluster of one control plane and one worker, and looks for what a
 // trace is for in the one that it writes.
-func upTraced(t *testing.T, program *capcontest.Program) {
+func upTraced(t *testing.T, program *capcontest.Program, args ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "up.json")
-	program.MustRun("up", clusterName, "--control-planes", "1", "--workers", "1", "--memory", "3Gi", "--trace", file)
+	program.MustRun(slices.Concat([]string{"up"}, args, []string{"--memory", "3Gi", "--trace", file})...)
 	content := must.Get(os.ReadFile(file))(t)
 	if token := bootstrapToken.Find(content); token != nil {
 		t.Errorf("the trace has a bootstrap token: %s", token)
