@@ -155,18 +155,22 @@ func defaultClusterTemplate(template *infrav1.ContainerClusterTemplate) {
 
 func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.ErrorList {
 	path, resource := field.NewPath("spec", "template"), template.Spec.Template
-	metadata, spec := path.Child("metadata"), path.Child("spec")
-	errs := resource.ObjectMeta.Validate(metadata)
-	errs = append(errs, validateNetwork(spec.Child("network"), resource.Spec.Network)...)
-	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), infrav1.LoadBalancer{
-		Type: resource.Spec.LoadBalancer.Type, Image: resource.Spec.LoadBalancer.Image,
-		HostPort: resource.Spec.LoadBalancer.HostPort, HostAddress: resource.Spec.LoadBalancer.HostAddress,
-		AdditionalPorts: resource.Spec.LoadBalancer.AdditionalPorts, PortMappings: resource.Spec.LoadBalancer.PortMappings,
+	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
+	return append(errs, ValidateClusterSpec(path.Child("spec"), &resource.Spec)...)
+}
+
+// ValidateClusterSpec checks the clusters of a template.
+func ValidateClusterSpec(path *field.Path, spec *infrav1.ContainerClusterTemplateResourceSpec) field.ErrorList {
+	errs := validateNetwork(path.Child("network"), spec.Network)
+	errs = append(errs, validateLoadBalancer(path.Child("loadBalancer"), infrav1.LoadBalancer{
+		Type: spec.LoadBalancer.Type, Image: spec.LoadBalancer.Image,
+		HostPort: spec.LoadBalancer.HostPort, HostAddress: spec.LoadBalancer.HostAddress,
+		AdditionalPorts: spec.LoadBalancer.AdditionalPorts, PortMappings: spec.LoadBalancer.PortMappings,
 	}, 0)...)
-	errs = append(errs, validateRegistries(spec.Child("registries"), resource.Spec.Registries)...)
-	errs = append(errs, validateLimits(spec.Child("limits"), resource.Spec.Limits)...)
-	errs = append(errs, validateImages(spec.Child("images"), resource.Spec.Images)...)
-	return append(errs, validateFailureDomains(spec.Child("failureDomains"), resource.Spec.FailureDomains)...)
+	errs = append(errs, validateRegistries(path.Child("registries"), spec.Registries)...)
+	errs = append(errs, validateLimits(path.Child("limits"), spec.Limits)...)
+	errs = append(errs, validateImages(path.Child("images"), spec.Images)...)
+	return append(errs, validateFailureDomains(path.Child("failureDomains"), spec.FailureDomains)...)
 }
 
 func validateClusterTemplateUpdate(before, after *infrav1.ContainerClusterTemplate) field.ErrorList {

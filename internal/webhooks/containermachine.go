@@ -43,7 +43,7 @@ func containerMachine() kind[*infrav1.ContainerMachine] {
 
 func validateMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 	path := field.NewPath("spec")
-	errs := validateCommonSpec(path, &machine.Spec.ContainerMachineCommonSpec)
+	errs := ValidateMachineSpec(path, &machine.Spec.ContainerMachineCommonSpec)
 	if id := machine.Spec.ProviderID; id != "" {
 		if _, err := identity.ParseProviderID(id); err != nil {
 			errs = append(errs, field.Invalid(path.Child("providerID"), id,
@@ -57,8 +57,8 @@ func validateMachine(machine *infrav1.ContainerMachine) field.ErrorList {
 	return errs
 }
 
-// validateCommonSpec checks what machines, templates and pools have in common.
-func validateCommonSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSpec) field.ErrorList {
+// ValidateMachineSpec checks what machines, templates and pools have in common.
+func ValidateMachineSpec(path *field.Path, spec *infrav1.ContainerMachineCommonSpec) field.ErrorList {
 	errs := validateImage(path.Child("image"), spec.Image)
 	errs = append(errs, validateMounts(path, spec)...)
 	errs = append(errs, validateResources(path.Child("resources"), spec.Resources)...)
@@ -104,7 +104,7 @@ func containerMachineTemplate() kind[*infrav1.ContainerMachineTemplate] {
 func validateMachineTemplate(template *infrav1.ContainerMachineTemplate) field.ErrorList {
 	path, resource := field.NewPath("spec", "template"), template.Spec.Template
 	errs := resource.ObjectMeta.Validate(path.Child("metadata"))
-	return append(errs, validateCommonSpec(path.Child("spec"), &resource.Spec)...)
+	return append(errs, ValidateMachineSpec(path.Child("spec"), &resource.Spec)...)
 }
 
 func validateMachineTemplateUpdate(before, after *infrav1.ContainerMachineTemplate) field.ErrorList {

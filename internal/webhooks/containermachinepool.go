@@ -65,7 +65,7 @@ func validatePoolTemplate(path *field.Path, template infrav1.ContainerMachinePoo
 				"is reserved for the controller; remove it, and set the value in the MachinePool"))
 		}
 	}
-	return append(errs, validateCommonSpec(path.Child("spec"), &template.Spec)...)
+	return append(errs, ValidateMachineSpec(path.Child("spec"), &template.Spec)...)
 }
 
 // +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachinepooltemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinepooltemplates,versions=v1beta2,name=validation.containermachinepooltemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1

@@ -41,11 +41,13 @@ type file struct {
 	root yaml.Node
 	v1alpha4.Cluster
 	problems []input.Problem
+	// origins of the fields of the Cluster.
+	origins input.Origins
 }
 
 // parse a file that has one document.
 func parse(name string, text []byte) (*file, error) {
-	f := &file{name: name}
+	f := &file{name: name, origins: input.Origins{input.OfFile: name}}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&f.root); errors.Is(err, io.EOF) {
 		return nil, input.Refuse(input.Problem{Field: name, Reason: "is empty", Remedy: usable})

@@ -44,6 +44,7 @@ func (f *file) convertKind(text []byte) (*clusterv1.Cluster, string, error) {
 	if len(f.problems) > 0 {
 		return nil, "", input.Refuse(f.problems...)
 	}
+	f.ofKind()
 	cluster, image := f.cluster(), f.image()
 	cluster.Spec.Topology.Version = versionOf(image)
 	return cluster, image, input.Refuse(f.problems...)
@@ -82,9 +83,12 @@ func (f *file) cluster() *clusterv1.Cluster {
 	topology := &cluster.Spec.Topology
 	topology.ControlPlane.Replicas = ptr.To(controlPlane.count)
 	topology.ControlPlane.Variables.Overrides = list(controlPlane.variables)
+	f.ofGroup("spec.topology.controlPlane.variables.overrides", controlPlane)
 	topology.Variables = list(variables)
 	for i, group := range workers {
-		topology.Workers.MachineDeployments = append(topology.Workers.MachineDeployments, deployment(i, group))
+		deployment := deployment(i, group)
+		topology.Workers.MachineDeployments = append(topology.Workers.MachineDeployments, deployment)
+		f.ofGroup(fmt.Sprintf("spec.topology.workers.machineDeployments[%s].variables.overrides", deployment.Name), group)
 	}
 	return cluster
 }

@@ -54,7 +54,20 @@ func (f *file) readManifest(text []byte) (*clusterv1.Cluster, error) {
 		f.refuse(f.line("spec", "topology", "classRef", "name"), "spec.topology.classRef.name", class, "is not the class of capcon",
 			"use "+objects.NamedClass+", or apply the manifest with kubectl")
 	}
+	f.ofManifest()
+	f.checkPodNetwork(cluster.Spec.Topology.Variables)
 	return stripped(cluster), input.Refuse(f.problems...)
+}
+
+// checkPodNetwork: capcon installs the Pod network itself, and takes the variable out.
+func (f *file) checkPodNetwork(variables []clusterv1.ClusterVariable) {
+	for _, variable := range variables {
+		if given := string(variable.Value.Raw); variable.Name == podNetwork && given != `"default"` && given != `"none"` {
+			f.problems = append(f.problems, input.Problem{
+				Field: f.origins[value(podNetwork)], Value: strings.Trim(given, `"`), Reason: "is no Pod network", Remedy: "use default or none",
+			})
+		}
+	}
 }
 
 // step of a path such as spec.topology.variables[0].name.

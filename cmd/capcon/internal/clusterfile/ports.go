@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 )
 
 // anyAddress is kind's default.
@@ -73,6 +74,8 @@ func (f *file) balancerPorts() []infrav1.LoadBalancerPort {
 				refuse("containerPort", strconv.Itoa(int(mapping.ContainerPort)), fmt.Sprintf("%swhich publishes it on host port %d already", loadBalancer, other), "remove it")
 			default:
 				hostPorts[mapping.ContainerPort] = mapping.HostPort
+				f.locate(fmt.Sprintf("%s.portMappings[%d]", value(objects.LoadBalancerVariable), len(ports)),
+					fmt.Sprintf("nodes[%d].extraPortMappings[%d]", index, i), f.node("nodes", index, "extraPortMappings", i))
 				ports = append(ports, infrav1.LoadBalancerPort{
 					ContainerPort: mapping.ContainerPort, HostPort: mapping.HostPort, Address: cmp.Or(mapping.ListenAddress, anyAddress),
 				})

@@ -38,16 +38,13 @@ func Read(name string, text []byte, request input.Request) (input.Request, input
 		return request, nil, err
 	}
 	var cluster *clusterv1.Cluster
-	var paths map[string]string
 	var image string
 	switch version := child(f.root.Content[0], "apiVersion"); {
 	case version == nil:
 		err = input.Refuse(input.Problem{Field: name, Reason: "has no apiVersion", Remedy: usable})
 	case version.Value == kindVersion:
-		paths = kindPaths
 		cluster, image, err = f.convertKind(text)
 	case version.Value == clusterv1.GroupVersion.String():
-		paths = manifestPaths
 		cluster, err = f.readManifest(text)
 	default:
 		err = input.Refuse(input.Problem{
@@ -58,50 +55,17 @@ func Read(name string, text []byte, request input.Request) (input.Request, input
 	if err != nil {
 		return request, nil, err
 	}
-	origins := f.origins(paths, request)
+	f.leaveFlags(request)
 	request.Image = cmp.Or(request.Image, image)
 	if f.APIVersion == kindVersion {
 		request.IPFamily = cmp.Or(request.IPFamily, string(f.Networking.IPFamily))
 		cluster.Name = cmp.Or(cluster.Name, "kind") // as there
 	}
 	request, err = fill(request, cluster)
-	return request, origins, err
+	return request, f.origins, err
 }
 
 const usable = "use a Cluster of " + kindVersion + " or cluster.x-k8s.io/v1beta2"
-
-// Paths of what flags could set, by the fields that problems name.
-var (
-	kindPaths = map[string]string{
-		"NAME": "name", "--control-planes": "nodes", "--pod-cidr": "networking.podSubnet", "--service-cidr": "networking.serviceSubnet",
-		"--kubernetes-version": "nodes[0].image", "--image": "nodes[0].image", "--ip-family": "networking.ipFamily",
-	}
-	manifestPaths = map[string]string{
-		"NAME": "metadata.name", "--control-planes": "spec.topology.controlPlane.replicas", "--kubernetes-version": "spec.topology.version",
-		"--pod-cidr": "spec.clusterNetwork.pods.cidrBlocks", "--service-cidr": "spec.clusterNetwork.services.cidrBlocks",
-	}
-)
-
-// origins of what a request does not have, and the file has.
-func (f *file) origins(paths map[string]string, request input.Request) input.Origins {
-	given := map[string]bool{
-		"NAME": request.Name != "", "--control-planes": request.ControlPlanes != nil, "--kubernetes-version": request.KubernetesVersion != "",
-		"--image": request.Image != "", "--ip-family": request.IPFamily != "", "--pod-cidr": request.PodCIDR != "", "--service-cidr": request.ServiceCIDR != "",
-	}
-	origins := input.Origins{}
-	for field, path := range paths {
-		at := f.root.Content[0]
-		for _, step := range steps(path) {
-			if at != nil {
-				at = child(at, step)
-			}
-		}
-		if at != nil && !given[field] {
-			origins[field] = position(f.name, at.Line, path)
-		}
-	}
-	return origins
-}
 
 // fill the request with what its flags leave open. The rest becomes its topology.
 func fill(request input.Request, cluster *clusterv1.Cluster) (input.Request, error) {

@@ -66,17 +66,41 @@ func Problems(err error) []Problem {
 }
 
 // Origins are the places of a file, such as "kind.yaml:3: networking.podSubnet", by the fields of
-// problems that they set.
+// problems that they set: flags, and fields of the Cluster such as
+// spec.topology.variables[network].value.name. OfFile is the file.
 type Origins map[string]string
 
-// Locate has the problems of an error name the places of the file that they are in.
+// OfFile is the key of the file itself, whose place is that of fields of the Cluster with no other.
+const OfFile = ""
+
+// Locate has the problems of an error name the places of the file that they are in, or of the
+// fields that these are in.
 func (o Origins) Locate(err error) error {
 	for i, problem := range Problems(err) {
-		if place, ok := o[problem.Field]; ok {
-			Problems(err)[i].Field = place
-		}
+		Problems(err)[i].Field = o.locate(problem.Field)
 	}
 	return err
+}
+
+func (o Origins) locate(field string) string {
+	for at := field; at != ""; at = parent(at) {
+		if place, ok := o[at]; ok {
+			return place + field[len(at):]
+		}
+	}
+	if file, ok := o[OfFile]; ok && strings.HasPrefix(field, "spec.") {
+		return file + ": " + field
+	}
+	return field
+}
+
+// parent of a field: what it is a key or an index of.
+func parent(field string) string {
+	separator := "."
+	if strings.HasSuffix(field, "]") {
+		separator = "["
+	}
+	return field[:max(strings.LastIndex(field, separator), 0)]
 }
 
 // CheckNotNegative checks a number, or how long something may take.

@@ -114,7 +114,7 @@ func chooseRange(flag, given string, candidates []string, used []UsedRange) (str
 	}
 	problem := Problem{Field: flag, Value: given, Reason: "overlaps " + by, Remedy: "use another range"}
 	if free >= 0 {
-		problem.Remedy = "omit the flag, or use another range, such as " + candidates[free]
+		problem.Remedy = "omit it, or use another range, such as " + candidates[free]
 	}
 	return given, []Problem{problem}
 }

@@ -167,8 +167,8 @@ func TestRanges(t *testing.T) {
 		"given and taken": {
 			"What is there could not be reached.", "192.168.0.0/16", "10.2.0.0/16", "192.168.1.0/24 10.2.3.0/24", "", "",
 			[]string{
-				`--pod-cidr "192.168.0.0/16": overlaps 192.168.1.0/24; omit the flag, or use another range, such as 10.244.0.0/16`,
-				`--service-cidr "10.2.0.0/16": overlaps 10.2.3.0/24; omit the flag, or use another range, such as 10.128.0.0/12`,
+				`--pod-cidr "192.168.0.0/16": overlaps 192.168.1.0/24; omit it, or use another range, such as 10.244.0.0/16`,
+				`--service-cidr "10.2.0.0/16": overlaps 10.2.3.0/24; omit it, or use another range, such as 10.128.0.0/12`,
 			},
 		},
 		"none": {

@@ -70,7 +70,7 @@ func (r Request) CheckUpgrade(present string) []Problem {
 	switch {
 	case to.LessThan(from):
 		problem.Reason = "the cluster has " + present + ", and downgrades are not supported"
-		problem.Remedy = "omit the flag, or create another cluster"
+		problem.Remedy = "keep that, or create another cluster"
 	case to.Minor() > from.Minor()+1:
 		problem.Reason = "the cluster has " + present + ", and minor versions cannot be skipped"
 		problem.Remedy = fmt.Sprintf("upgrade to v%d.%d first", from.Major(), from.Minor()+1)

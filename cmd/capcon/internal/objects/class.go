@@ -21,6 +21,8 @@ import (
 	"encoding/hex"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	utilyaml "sigs.k8s.io/cluster-api/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -50,6 +52,24 @@ const NamedClass = "container"
 // so that those of several releases are never mixed.
 func Named(namespace string) ([]client.Object, error) {
 	return class(namespace, NamedClass, classSuffix()+"-named")
+}
+
+// ClassVariables are those of the ClusterClass that this program brings along.
+func ClassVariables() ([]clusterv1.ClusterClassVariable, error) {
+	parts, err := utilyaml.ToUnstructured([]byte(templates.ClusterClass))
+	if err != nil {
+		return nil, fmt.Errorf("read the ClusterClass: %w", err)
+	}
+	definition := &clusterv1.ClusterClass{}
+	for _, part := range parts {
+		if part.GetKind() != "ClusterClass" {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(part.Object, definition); err != nil {
+			return nil, fmt.Errorf("read the ClusterClass: %w", err)
+		}
+	}
+	return definition.Spec.Variables, nil
 }
 
 // class returns the templates, and behind them the ClusterClass of this name that refers to

@@ -132,7 +132,7 @@ func (c *computation) refuse(flag, value, reason, remedy string) {
 
 // checkImmutable refuses what an existing cluster cannot change.
 func (c *computation) checkImmutable() {
-	const remedy = "omit the flag, or create another cluster"
+	const remedy = "keep that, or create another cluster"
 	for _, field := range []struct{ flag, present, requested string }{
 		{"--network", cmp.Or(c.Network, c.networkVariable(), network.DefaultName), c.request.Network},
 		{"--ip-family", c.ipFamily(), c.request.IPFamily},

@@ -17,10 +17,12 @@ limitations under the License.
 package update
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -52,7 +54,7 @@ func (c *computation) file() {
 		return
 	}
 	if domain := c.Cluster.Spec.ClusterNetwork.ServiceDomain; c.request.ServiceDomain != domain {
-		c.refuse("serviceDomain", c.request.ServiceDomain, fmt.Sprintf("immutable, the cluster has %q", domain), "restore it, or create another cluster")
+		c.refuse("spec.clusterNetwork.serviceDomain", c.request.ServiceDomain, fmt.Sprintf("immutable, the cluster has %q", domain), "restore it, or create another cluster")
 	}
 	c.fileVariables(desired.Variables)
 	c.fileControlPlane(desired.ControlPlane)
@@ -119,17 +121,19 @@ func (c *computation) replaceBy(field, variable string) {
 
 // checkEndpoint refuses another address of the API servers: kubeconfigs have it.
 func (c *computation) checkEndpoint(old, fresh json.RawMessage) {
-	type endpoint struct {
-		HostPort    int32  `json:"hostPort"`
-		HostAddress string `json:"hostAddress"`
-	}
-	var before, after endpoint
+	var before, after map[string]json.RawMessage
 	_, _ = json.Unmarshal(old, &before), json.Unmarshal(fresh, &after)
-	if before != after {
-		c.refuse("loadBalancer", fmt.Sprintf("%s:%d", after.HostAddress, after.HostPort), "hostPort and hostAddress are immutable, kubeconfigs have them",
-			"restore them, or create another cluster")
+	for _, key := range []string{"hostPort", "hostAddress"} {
+		if string(before[key]) != string(after[key]) {
+			c.refuse(fmt.Sprintf("spec.topology.variables[%s].value.%s", objects.LoadBalancerVariable, key), plain(after[key]),
+				"immutable, kubeconfigs contain it: the cluster was created with "+cmp.Or(plain(before[key]), "none"),
+				"keep that, or create another cluster")
+		}
 	}
 }
+
+// plain text of a number or a text.
+func plain(value json.RawMessage) string { return strings.Trim(string(value), `"`) }
 
 func (c *computation) fileControlPlane(desired clusterv1.ControlPlaneTopology) {
 	present := c.topology.ControlPlane

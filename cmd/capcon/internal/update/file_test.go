@@ -84,7 +84,7 @@ func TestFile(t *testing.T) {
 			"The load balancer alone changes, and keeps its image.", replace("- role: control-plane\n", "- role: control-plane\n  extraPortMappings: [{containerPort: 80, hostPort: 8080}]\n"),
 			[]string{"spec.topology.variables[loadBalancer].value"}, nil, "",
 		},
-		"API server's port": {"kubeconfigs have it.", replace("6444", "6445"), nil, nil, "loadBalancer"},
+		"API server's port": {"kubeconfigs have it.", replace("6444", "6445"), nil, nil, "spec.topology.variables[loadBalancer].value.hostPort"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -21,7 +21,9 @@ import (
 	"context"
 
 	"k8s.io/utils/ptr"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/admission"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
@@ -31,14 +33,35 @@ import (
 // decide the desired state of a new cluster: what was requested, completed by defaults.
 // Images are on the engine afterwards.
 func (r *run) decide(ctx context.Context) (objects.Values, error) {
-	values := requested(r.request)
-	if err := r.decideRanges(ctx, &values); err != nil {
+	values, err := r.desired(ctx)
+	if err != nil {
 		return objects.Values{}, err
 	}
 	if err := r.decideImages(ctx, &values); err != nil {
 		return objects.Values{}, err
 	}
 	return values, nil
+}
+
+// desired values of a new cluster but for its images.
+func (r *run) desired(ctx context.Context) (objects.Values, error) {
+	values := requested(r.request)
+	class, err := objects.ClassVariables()
+	if err == nil {
+		err = r.admit(ctx, class)
+	}
+	if err == nil {
+		err = r.decideRanges(ctx, &values)
+	}
+	return values, err
+}
+
+// admit the variables of a file as a management cluster does, before there is one.
+func (r *run) admit(ctx context.Context, class []clusterv1.ClusterClassVariable) error {
+	if r.request.Topology == nil {
+		return nil
+	}
+	return input.Refuse(admission.Check(ctx, r.request.Topology, class)...)
 }
 
 // requested values of a new cluster, with the defaults that depend on nothing else.

@@ -65,8 +65,7 @@ func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
 			return r.plan(ctx, chosen, present)
 		}
 	}
-	values := requested(r.request)
-	err := r.decideRanges(ctx, &values)
+	values, err := r.desired(ctx)
 	if err == nil {
 		err = r.chooseImages(ctx, &values)
 	}

@@ -19,6 +19,7 @@ package up_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,9 +96,34 @@ func byName(cluster *clusterv1.Cluster) map[string]any {
 	return fields
 }
 
+// TestUpRefusesChanges of a file that the cluster was created with.
+func TestUpRefusesChanges(t *testing.T) {
+	t.Parallel()
+	const file = kindFile + "networking:\n  apiServerPort: 6444\n  podSubnet: 10.99.0.0/16\n"
+	w := commandtest.New(t)
+	w.Controllers = w.Become
+	w.RunUntilItWaits("up", "-f", saved(t, file))
+	for name, tc := range map[string]struct{ file, want string }{
+		"port":       {strings.Replace(file, "6444", "6445", 1), `cluster.yaml:13: networking.apiServerPort "6445": immutable, kubeconfigs contain it: the cluster was created with 6444; keep that, or create another cluster`},
+		"no port":    {strings.Replace(file, "  apiServerPort: 6444\n", "", 1), `cluster.yaml:13: networking.apiServerPort: immutable`},
+		"Pod subnet": {strings.Replace(file, "10.99", "10.98", 1), `cluster.yaml:14: networking.podSubnet "10.98.0.0/16": immutable, the cluster has 10.99.0.0/16; keep that, or create another cluster`},
+	} {
+		w.Writes = 0
+		path := saved(t, tc.file)
+		commandtest.Contains(t, w.MustFail("up", "-f", path), tc.want)
+		commandtest.Contains(t, w.MustFail("up", "-f", path, "--dry-run"), tc.want)
+		if w.Writes > 0 {
+			t.Errorf("%s: something was written", name)
+		}
+	}
+}
+
 func TestUpRefusesFiles(t *testing.T) {
 	t.Parallel()
-	const header = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n"
+	const (
+		header   = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\n"
+		manifest = "apiVersion: cluster.x-k8s.io/v1beta2\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  topology:\n    classRef: {name: container}\n    version: v1.36.3\n    variables:\n"
+	)
 	for name, tc := range map[string]struct {
 		reason, file string
 		args         []string
@@ -106,7 +132,44 @@ func TestUpRefusesFiles(t *testing.T) {
 		"unknown field": {"It is a typing error.", header + "name: demo\nnods: []\n", nil, `:4 "nods": kind has no such field in Cluster`},
 		"missing mount": {
 			"The engine would make a directory of it.", header + "name: demo\nnodes:\n- extraMounts: [{hostPath: /none/such, containerPath: /data}]\n", nil,
-			`extraMounts "/none/such": not found on this host`,
+			`cluster.yaml:5: nodes[0].extraMounts[0].hostPath "/none/such": not found on this host`,
+		},
+		"relative mount": {
+			"A node has no working directory.", header + "nodes:\n- extraMounts:\n  - {hostPath: /tmp, containerPath: data}\n", nil,
+			`cluster.yaml:5: nodes[0].extraMounts[0].containerPath "data": is not absolute; use a path that begins with a slash`,
+		},
+		"nested mounts": {
+			"The engine decides their order.", header + "nodes:\n- role: control-plane\n- role: worker\n  extraMounts:\n  - {hostPath: /tmp, containerPath: /data}\n  - {hostPath: /tmp, containerPath: /data/a}\n", nil,
+			`cluster.yaml:8: nodes[1].extraMounts[1].containerPath "/data/a": overlaps /data of mount 0; use paths that do not contain each other`,
+		},
+		"label": {
+			"The kubelet would not start.", header + "nodes:\n- labels:\n    -bad-/x: y z\n", nil,
+			`cluster.yaml:5: nodes[0].labels.-bad-/x "y z": is not a valid label value; use at most 63`,
+		},
+		"reserved label": {
+			"The kubelet would not start.", header + "nodes:\n- labels:\n    kubernetes.io/team: a\n", nil,
+			`cluster.yaml:5: nodes[0].labels: a kubelet may not set labels of kubernetes.io and k8s.io`,
+		},
+		"unknown variable": {
+			"It is a typing error.", manifest + "    - {name: nosuch, value: 1}\n", nil,
+			`cluster.yaml:9: spec.topology.variables[nosuch]: the ClusterClass has no such variable; correct or remove it`,
+		},
+		"unknown key": {
+			"It is a typing error.", manifest + "    - name: resources\n      value:\n        cpu: 2\n        memroy: 4Gi\n", nil,
+			`cluster.yaml:12: spec.topology.variables[resources].value.memroy: the ClusterClass has no such field; correct or remove it`,
+		},
+		"value of a variable": {
+			"It has another type.", manifest + "    - name: limits\n      value: {persistentVolumes: many}\n", nil,
+			`cluster.yaml:10: spec.topology.variables[limits].value.persistentVolumes: must be of type integer: "string"`,
+		},
+		"Pod network of a manifest": {
+			"There is no such one.", manifest + "    - {name: cni, value: flannel}\n", nil,
+			`cluster.yaml:9: spec.topology.variables[cni].value "flannel": is no Pod network; use default or none`,
+		},
+		"mount of a worker in a manifest": {
+			"It would be a directory of nowhere.", manifest + "    workers:\n      machineDeployments:\n      - class: worker\n        name: a\n        variables:\n          overrides:\n" +
+				"          - name: extraMounts\n            value:\n            - {hostPath: tmp, containerPath: /data}\n", nil,
+			`cluster.yaml:17: spec.topology.workers.machineDeployments[a].variables.overrides[extraMounts].value[0].hostPath "tmp": is not absolute`,
 		},
 		"name":         {"The file says it.", header + "name: Demo\n", nil, `cluster.yaml:3: name "Demo": not a valid DNS label`},
 		"several":      {"It is not known which is meant.", kindFile, []string{"--workers", "3"}, "the file has 2 MachineDeployments"},
@@ -123,7 +186,9 @@ func TestUpRefusesFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := commandtest.New(t)
-			commandtest.Contains(t, w.MustFail(append([]string{"up", "-f", saved(t, tc.file)}, tc.args...)...), tc.want)
+			args := append([]string{"up", "-f", saved(t, tc.file)}, tc.args...)
+			commandtest.Contains(t, w.MustFail(args...), tc.want)
+			commandtest.Contains(t, w.MustFail(append(args, "--dry-run")...), tc.want)
 			if w.Plane.Created > 0 || len(w.Clusters()) > 0 {
 				t.Errorf("%s Something was created", tc.reason)
 			}

@@ -17,12 +17,13 @@ limitations under the License.
 package up
 
 import (
+	"fmt"
 	"os"
+	"path"
 	"runtime"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/admission"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
@@ -34,11 +35,19 @@ func (r *run) checkMounts() error {
 		return nil
 	}
 	var problems []input.Problem
-	for _, place := range places(r.request.Topology) {
-		for _, path := range missingMounts(place.variables) {
-			problems = append(problems, input.Problem{
-				Field: place.name + ": extraMounts", Value: path, Reason: "not found on this host", Remedy: "create it, or correct the path",
-			})
+	for _, place := range admission.Places(r.request.Topology) {
+		var mounts []infrav1.Mount
+		decodeVariable(place.Variables, "extraMounts", &mounts)
+		for i, mount := range mounts {
+			if !path.IsAbs(mount.HostPath) {
+				continue // refused as such
+			}
+			if _, err := os.Stat(mount.HostPath); os.IsNotExist(err) {
+				problems = append(problems, input.Problem{
+					Field: fmt.Sprintf("%s[%d].hostPath", place.Field("extraMounts"), i), Value: mount.HostPath,
+					Reason: "not found on this host", Remedy: "create it, or correct the path",
+				})
+			}
 		}
 	}
 	return input.Refuse(problems...)
@@ -47,16 +56,4 @@ func (r *run) checkMounts() error {
 // engineIsHere reports whether paths and ports of this host are those of the engine's host.
 func (r *run) engineIsHere() bool {
 	return runtime.GOOS == "linux" && !plane.IsRemote(r.session.Info) && !plane.NeedsTunnels(r.session.Info)
-}
-
-// missingMounts are the paths of the host that the variables mount and that do not exist.
-func missingMounts(variables []clusterv1.ClusterVariable) (missing []string) {
-	var mounts []infrav1.Mount
-	decodeVariable(variables, "extraMounts", &mounts)
-	for _, mount := range mounts {
-		if _, err := os.Stat(mount.HostPath); os.IsNotExist(err) {
-			missing = append(missing, mount.HostPath)
-		}
-	}
-	return missing
 }

@@ -24,11 +24,10 @@ import (
 	"net/netip"
 	"slices"
 
-	"k8s.io/utils/ptr"
-
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/admission"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -77,17 +76,23 @@ func (r *run) checkPorts(ctx context.Context) error {
 // none: the API server refuses it.
 func requestedPorts(topology *clusterv1.Topology) []requestedPort {
 	var balancer infrav1.LoadBalancer
+	places := admission.Places(topology)
 	decodeVariable(topology.Variables, objects.LoadBalancerVariable, &balancer)
-	ports := []requestedPort{bind(objects.LoadBalancerVariable+".hostPort", balancer.HostPort, balancer.HostAddress, "")}
-	for _, mapping := range balancer.PortMappings {
-		ports = append(ports, bind(objects.LoadBalancerVariable+".portMappings", mapping.HostPort, mapping.Address, ""))
+	field := places[0].Field(objects.LoadBalancerVariable)
+	ports := []requestedPort{bind(field+".hostPort", balancer.HostPort, balancer.HostAddress, "")}
+	for i, mapping := range balancer.PortMappings {
+		ports = append(ports, bind(fmt.Sprintf("%s.portMappings[%d].hostPort", field, i), mapping.HostPort, mapping.Address, ""))
 	}
-	for _, place := range places(topology) {
-		for _, mapping := range portMappings(place.variables) {
-			ports = append(ports, bind(place.name+": portMappings", mapping.HostPort, mapping.Address, mapping.Protocol))
+	for _, place := range places {
+		for i, mapping := range portMappings(place.Variables) {
+			ports = append(ports, bind(portField(place, i), mapping.HostPort, mapping.Address, mapping.Protocol))
 		}
 	}
 	return slices.DeleteFunc(ports, func(port requestedPort) bool { return port.HostPort == 0 })
+}
+
+func portField(place admission.Place, index int) string {
+	return fmt.Sprintf("%s[%d].hostPort", place.Field("portMappings"), index)
 }
 
 func bind(field string, hostPort int32, address string, protocol infrav1.PortProtocol) requestedPort {
@@ -106,12 +111,12 @@ func bind(field string, hostPort int32, address string, protocol infrav1.PortPro
 // repeatedPorts are host ports of nodes that more than one Machine would publish.
 func repeatedPorts(topology *clusterv1.Topology) []input.Problem {
 	var problems []input.Problem
-	for _, place := range places(topology) {
-		for _, mapping := range portMappings(place.variables) {
-			if mapping.HostPort != 0 && place.machines > 1 {
+	for _, place := range admission.Places(topology) {
+		for i, mapping := range portMappings(place.Variables) {
+			if mapping.HostPort != 0 && place.Machines > 1 {
 				problems = append(problems, input.Problem{
-					Field: place.name + ": portMappings", Value: fmt.Sprint("hostPort ", mapping.HostPort),
-					Reason: fmt.Sprintf("cannot be published by %d Machines", place.machines),
+					Field: portField(place, i), Value: fmt.Sprint(mapping.HostPort),
+					Reason: fmt.Sprintf("cannot be published by %d Machines", place.Machines),
 					Remedy: "set it for one MachineDeployment with one replica, or use loadBalancer.portMappings",
 				})
 			}
@@ -131,34 +136,4 @@ func decodeVariable(variables []clusterv1.ClusterVariable, name string, value an
 	if at >= 0 {
 		_ = json.Unmarshal(variables[at].Value.Raw, value)
 	}
-}
-
-// place in a topology that has variables.
-type place struct {
-	name      string
-	variables []clusterv1.ClusterVariable
-	// machines that have them.
-	machines int32
-}
-
-// places of a topology, each with its own variables.
-func places(topology *clusterv1.Topology) []place {
-	controlPlanes := ptr.Deref(topology.ControlPlane.Replicas, 1)
-	all := []place{
-		{"all nodes", topology.Variables, controlPlanes},
-		{"control planes", topology.ControlPlane.Variables.Overrides, controlPlanes},
-	}
-	for i := range topology.Workers.MachineDeployments {
-		deployment := &topology.Workers.MachineDeployments[i]
-		replicas := ptr.Deref(deployment.Replicas, 1)
-		all[0].machines += replicas
-		all = append(all, place{"MachineDeployment " + deployment.Name, deployment.Variables.Overrides, replicas})
-	}
-	for i := range topology.Workers.MachinePools {
-		pool := &topology.Workers.MachinePools[i]
-		replicas := ptr.Deref(pool.Replicas, 1)
-		all[0].machines += replicas
-		all = append(all, place{"MachinePool " + pool.Name, pool.Variables.Overrides, replicas})
-	}
-	return all
 }

@@ -63,11 +63,11 @@ func TestUpChecksHostPorts(t *testing.T) {
 		want          string
 	}{
 		"free":          {"The ports are free.", ingressFile, "other", "127.0.0.1:8081/tcp,127.0.0.1:8080/udp", []string{"tcp 0.0.0.0:5353"}, ""},
-		"load balancer": {"Its container could not start.", ingressFile, "other", "127.0.0.1:8080/tcp", nil, `loadBalancer.portMappings "0.0.0.0:8080/tcp": is published by container other-lb; use another host port`},
-		"node":          {"Nor could that of a node.", ingressFile, "other", "0.0.0.0:5353/udp", nil, `MachineDeployment worker: portMappings "127.0.0.1:5353/udp": is published by container other-lb`},
-		"process":       {"It need not be a container.", ingressFile, "", "", []string{"tcp 0.0.0.0:8080"}, `loadBalancer.portMappings "0.0.0.0:8080/tcp": is used by a process of this host`},
+		"load balancer": {"Its container could not start.", ingressFile, "other", "127.0.0.1:8080/tcp", nil, `cluster.yaml:7: nodes[0].extraPortMappings[0].hostPort "0.0.0.0:8080/tcp": is published by container other-lb; use another host port`},
+		"node":          {"Nor could that of a node.", ingressFile, "other", "0.0.0.0:5353/udp", nil, `cluster.yaml:10: nodes[1].extraPortMappings[0].hostPort "127.0.0.1:5353/udp": is published by container other-lb`},
+		"process":       {"It need not be a container.", ingressFile, "", "", []string{"tcp 0.0.0.0:8080"}, `nodes[0].extraPortMappings[0].hostPort "0.0.0.0:8080/tcp": is used by a process of this host`},
 		"own":           {"The cluster publishes it, and a process of the engine listens.", ingressFile, "demo", "0.0.0.0:8080/tcp", []string{"tcp 0.0.0.0:8080"}, ""},
-		"all nodes":     {"Only one Machine can have it.", manifestFile, "", "", nil, `all nodes: portMappings "hostPort 8080": cannot be published by 3 Machines`},
+		"all nodes":     {"Only one Machine can have it.", manifestFile, "", "", nil, `cluster.yaml:10: spec.topology.variables[portMappings].value[0].hostPort "8080": cannot be published by 3 Machines`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -128,6 +128,11 @@ func (r *run) choose(ctx context.Context, present management.Present) (chosen up
 
 // plan of a request, with the volumes that are lost.
 func (r *run) plan(ctx context.Context, chosen update.Chosen, present management.Present) (update.Plan, error) {
+	if present.Class != nil {
+		if err := r.admit(ctx, present.Class.Spec.Variables); err != nil {
+			return update.Plan{}, err
+		}
+	}
 	plan, err := update.Compute(present.Present, r.request, chosen)
 	if err != nil || !plan.EndsMachines() {
 		return plan, err
