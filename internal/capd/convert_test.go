@@ -320,6 +320,9 @@ func TestBadInput(t *testing.T) {
 		"OtherProvider":    {"kind: AWSCluster\n" + infrastructure, `unknown kind "AWSCluster"`},
 		"UnknownReference": {"kind: Cluster\nspec:\n  infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: VCluster}", `in.yaml:3: unknown kind "VCluster"`},
 		"NotYAML":          {"a: b\n---\na: [\n", "parse the document at in.yaml:3: "},
+		"MergeKey":         {"a:\n  <<: {b: c}\n", "in.yaml:2: merge keys are not supported; replace << with the fields of its value"},
+		"RepeatedKey":      {"kind: A\nspec:\n  b: 1\nkind: B\n", `in.yaml:4: key "kind" is in line 1 already; remove one of them`},
+		"SpecOfText":       {"apiVersion: infrastructure.cluster.x-k8s.io/v1beta2\nkind: DockerMachine\nspec: hello\n", "in.yaml:3: spec of DockerMachine is no mapping; correct it"},
 		"Alias":            {"a: &b c\nd: *b\n", "in.yaml:2: aliases are not supported; replace *b"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -64,16 +64,41 @@ func (d *document) parse(words *variables) error {
 		return nil
 	}
 	d.root = roots[0]
-	visit(d.root, func(node *yaml.Node) {
-		if node.Kind == yaml.AliasNode && err == nil {
-			err = fmt.Errorf("%s:%d: aliases are not supported; replace *%s with the value of its anchor", d.file, d.at(node), node.Value)
-		}
-	})
-	if err != nil {
+	var errs []error
+	visit(d.root, func(node *yaml.Node) { errs = append(errs, d.check(node)) })
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
 	d.before, err = encode(d.root)
 	return err
+}
+
+// check a node for what would be lost or would stay invalid.
+func (d *document) check(node *yaml.Node) error {
+	refuse := func(at *yaml.Node, format string, values ...any) error {
+		return fmt.Errorf("%s:%d: %s", d.file, d.at(at), fmt.Sprintf(format, values...))
+	}
+	if node.Kind == yaml.AliasNode {
+		return refuse(node, "aliases are not supported; replace *%s with the value of its anchor", node.Value)
+	}
+	if node.Kind != yaml.MappingNode {
+		return nil
+	}
+	var errs []error
+	lines := map[string]int{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		first, repeated := lines[key.Value]
+		switch {
+		case key.Tag == "!!merge":
+			errs = append(errs, refuse(key, "merge keys are not supported; replace << with the fields of its value"))
+		case repeated:
+			errs = append(errs, refuse(key, "key %q is in line %d already; remove one of them", key.Value, first))
+		default:
+			lines[key.Value] = d.at(key)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // render the document: as it was written, if nothing of it has changed.

@@ -38,7 +38,11 @@ func (c *converter) object(root *yaml.Node, kind kind) {
 		c.clusters = append(c.clusters, &cluster{file: c.document.file, kind: kind, root: root})
 	}
 	spec := get(root, kind.spec)
-	if spec == nil || spec.Kind != yaml.MappingNode {
+	if spec == nil || spec.Tag == "!!null" {
+		return
+	}
+	if spec.Kind != yaml.MappingNode {
+		c.errs = append(c.errs, fmt.Errorf("%s:%d: %s of %s is no mapping; correct it", c.document.file, c.document.at(spec), kind.spec, value(root, "kind")))
 		return
 	}
 	var content []*yaml.Node

@@ -67,6 +67,8 @@ func Command(a *session.App) *cobra.Command {
 			}
 			if len(findings) > 0 {
 				a.Errorf("%s to check.", output.Plural(len(findings), "field"))
+			} else if slices.Equal(files, converted) {
+				a.Errorf("Nothing to convert: no manifest is of CAPD or refers to it.")
 			}
 			if inPlace {
 				return write(files, converted)

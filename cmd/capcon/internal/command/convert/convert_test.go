@@ -55,6 +55,10 @@ func TestConvert(t *testing.T) {
 			files:  map[string]string{"d/a.yaml": capdMachine, "d/e/b.yml": "kind:  A", "d/c.txt": capdMachine},
 			args:   []string{"-f", "d", "--in-place"}, after: map[string]string{"d/a.yaml": ourMachine},
 		},
+		"Nothing": {
+			reason: "It may be the wrong file.",
+			in:     "kind: A\n", args: []string{"-f", "-"}, out: "kind: A\n", stderr: "Nothing to convert",
+		},
 		"Finding": {
 			reason: "What has no equivalent is no failure.",
 			in:     capdMachine + "  providerID: p\n", args: []string{"-f", "-"}, out: ourMachine,
