@@ -158,34 +158,38 @@ func warnImage(path *field.Path, image string) admission.Warnings {
 }
 
 // validateLoadBalancer: endpointPort is that of the cluster, 0 = the default.
-func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer, endpointPort int32) field.ErrorList { //nolint:gocognit // A list of checks.
-	ports, mappings := path.Child("additionalPorts"), path.Child("portMappings")
-	if given.Type != infrav1.LoadBalancerNone {
-		errs := validateImage(path.Child("image"), given.Image)
-		errs = append(errs, validateHostAddress(path.Child("hostAddress"), given.HostAddress)...)
-		refuse := func(at *field.Path, port int32) {
-			switch port {
-			case haproxy.StatusPort:
-				errs = append(errs, field.Invalid(at, port, "is reserved for the load balancer's status; use another port"))
-			case cmp.Or(endpointPort, defaultPort):
-				errs = append(errs, field.Invalid(at, port, "is the port of the control plane endpoint; remove it"))
-			}
-		}
-		for i, port := range given.AdditionalPorts {
-			refuse(ports.Index(i), port)
-		}
-		hostPorts := sets.New(given.HostPort)
-		for i, mapping := range given.PortMappings {
-			at := mappings.Index(i)
-			refuse(at.Child("containerPort"), mapping.ContainerPort)
-			errs = append(errs, validateHostAddress(at.Child("address"), mapping.Address)...)
-			if hostPorts.Has(mapping.HostPort) {
-				errs = append(errs, field.Invalid(at.Child("hostPort"), mapping.HostPort, "is a duplicate; use another port"))
-			}
-			hostPorts.Insert(mapping.HostPort)
-		}
-		return errs
+func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer, endpointPort int32) field.ErrorList {
+	if given.Type == infrav1.LoadBalancerNone {
+		return validateNoLoadBalancer(path, given)
 	}
+	errs := validateImage(path.Child("image"), given.Image)
+	errs = append(errs, validateHostAddress(path.Child("hostAddress"), given.HostAddress)...)
+	refuse := func(at *field.Path, port int32) {
+		switch port {
+		case haproxy.StatusPort:
+			errs = append(errs, field.Invalid(at, port, "is reserved for the load balancer's status; use another port"))
+		case cmp.Or(endpointPort, defaultPort):
+			errs = append(errs, field.Invalid(at, port, "is the port of the control plane endpoint; remove it"))
+		}
+	}
+	for i, port := range given.AdditionalPorts {
+		refuse(path.Child("additionalPorts").Index(i), port)
+	}
+	hostPorts := sets.New(given.HostPort)
+	for i, mapping := range given.PortMappings {
+		at := path.Child("portMappings").Index(i)
+		refuse(at.Child("containerPort"), mapping.ContainerPort)
+		errs = append(errs, validateHostAddress(at.Child("address"), mapping.Address)...)
+		if hostPorts.Has(mapping.HostPort) {
+			errs = append(errs, field.Invalid(at.Child("hostPort"), mapping.HostPort, "is a duplicate; use another port"))
+		}
+		hostPorts.Insert(mapping.HostPort)
+	}
+	return errs
+}
+
+// validateNoLoadBalancer: there is nothing that could use the other fields.
+func validateNoLoadBalancer(path *field.Path, given infrav1.LoadBalancer) field.ErrorList {
 	const remedy = "must not be set if the type is None; remove it, or use the type HAProxy"
 	var errs field.ErrorList
 	if given.Image != "" {
@@ -198,10 +202,10 @@ func validateLoadBalancer(path *field.Path, given infrav1.LoadBalancer, endpoint
 		errs = append(errs, field.Invalid(path.Child("hostAddress"), given.HostAddress, remedy))
 	}
 	if len(given.PortMappings) > 0 {
-		errs = append(errs, field.Forbidden(mappings, remedy))
+		errs = append(errs, field.Forbidden(path.Child("portMappings"), remedy))
 	}
 	if len(given.AdditionalPorts) > 0 {
-		errs = append(errs, field.Invalid(ports, given.AdditionalPorts, remedy))
+		errs = append(errs, field.Invalid(path.Child("additionalPorts"), given.AdditionalPorts, remedy))
 	}
 	return errs
 }

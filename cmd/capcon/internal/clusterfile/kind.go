@@ -46,7 +46,7 @@ func (f *file) convertKind(text []byte) (*clusterv1.Cluster, string, error) {
 	}
 	f.ofKind()
 	cluster, image := f.cluster(), f.image()
-	cluster.Spec.Topology.Version = versionOf(image)
+	cluster.Spec.Topology.Version = VersionOf(image)
 	return cluster, image, input.Refuse(f.problems...)
 }
 
@@ -114,7 +114,7 @@ func deployment(index int, group group) clusterv1.MachineDeploymentTopology {
 }
 
 // variables of the whole cluster.
-func (f *file) variables(documents documents) map[string]any { //nolint:gocognit // A list of variables, each set if it is given.
+func (f *file) variables(documents documents) map[string]any {
 	variables := map[string]any{"cni": "default"}
 	if f.Networking.DisableDefaultCNI {
 		variables["cni"] = "none"
@@ -125,25 +125,15 @@ func (f *file) variables(documents documents) map[string]any { //nolint:gocognit
 		}
 	}
 	cluster := documents[clusterKind]
-	component := func(name string) map[string]any {
-		fields, _ := cluster[name].(map[string]any)
-		if arguments, _ := fields["extraArgs"].(map[string]any); len(arguments) > 0 {
-			fields["extraArgs"] = toList(arguments)
-		} else {
-			delete(fields, "extraArgs")
-		}
-		return fields
-	}
-	apiServer := component("apiServer")
+	apiServer := component(cluster, "apiServer")
 	if names, _ := apiServer["certSANs"].([]any); slices.Equal(names, f.defaultSANs()) && !f.hasOwnAddress() {
 		delete(apiServer, "certSANs")
 	}
 	set("apiServer", apiServer)
-	set("controllerManager", component("controllerManager"))
-	set("scheduler", component("scheduler"))
+	set("controllerManager", component(cluster, "controllerManager"))
+	set("scheduler", component(cluster, "scheduler"))
 	if etcd, _ := cluster["etcd"].(map[string]any); etcd != nil {
-		cluster = etcd
-		set("etcd", component("local"))
+		set("etcd", component(etcd, "local"))
 	}
 	set("kubelet", documents[kubeletKind])
 	if phases, _ := documents[initKind]["skipPhases"].([]any); slices.Contains(phases, any("addon/kube-proxy")) {
@@ -159,6 +149,22 @@ func (f *file) variables(documents documents) map[string]any { //nolint:gocognit
 			variables["dnsSearch"] = []string{"."}
 		}
 	}
+	set("loadBalancer", f.loadBalancer())
+	return variables
+}
+
+// component of the control plane in a ClusterConfiguration, with its arguments as a list.
+func component(cluster map[string]any, name string) map[string]any {
+	fields, _ := cluster[name].(map[string]any)
+	if arguments, _ := fields["extraArgs"].(map[string]any); len(arguments) > 0 {
+		fields["extraArgs"] = toList(arguments)
+	} else {
+		delete(fields, "extraArgs")
+	}
+	return fields
+}
+
+func (f *file) loadBalancer() map[string]any {
 	balancer := map[string]any{}
 	if port := f.Networking.APIServerPort; port > 0 {
 		balancer["hostPort"] = port
@@ -169,8 +175,7 @@ func (f *file) variables(documents documents) map[string]any { //nolint:gocognit
 	if ports := f.balancerPorts(); len(ports) > 0 {
 		balancer["portMappings"] = ports
 	}
-	set("loadBalancer", balancer)
-	return variables
+	return balancer
 }
 
 const loopback = "127.0.0.1"
@@ -235,8 +240,8 @@ func (f *file) image() string {
 	return image
 }
 
-// versionOf an image by its tag; empty where that is none.
-func versionOf(image string) string {
+// VersionOf an image by its tag; empty where that is none.
+func VersionOf(image string) string {
 	named, err := reference.ParseNormalizedNamed(image)
 	if err != nil {
 		return ""
