@@ -96,6 +96,24 @@ func byName(cluster *clusterv1.Cluster) map[string]any {
 	return fields
 }
 
+func TestUpWarnsOfTags(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no version": {[]string{"--image", "my/node:latest"}, "the tag of image my/node:latest is no Kubernetes version: that of the cluster is assumed, for a new one v1."},
+		"another":    {[]string{"--image", "my/node:v1.35.4", "--kubernetes-version", "v1.36.3"}, "the tag of image my/node:v1.35.4 is another Kubernetes version than v1.36.3"},
+	} {
+		w := commandtest.New(t)
+		code, _, errs := w.Run(append([]string{"up", "demo", "--dry-run"}, tc.args...)...)
+		if code != 0 {
+			t.Errorf("%s: exit code %d", name, code)
+		}
+		commandtest.Contains(t, errs, tc.want)
+	}
+}
+
 // TestUpRefusesChanges of a file that the cluster was created with.
 func TestUpRefusesChanges(t *testing.T) {
 	t.Parallel()

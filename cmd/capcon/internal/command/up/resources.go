@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/clusterfile"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -39,8 +40,22 @@ func (r *run) checkRequest(ctx context.Context) error {
 	if err := r.checkPorts(ctx); err != nil {
 		return err
 	}
+	r.warnOfTag()
 	_, err := podNetwork(r.request.CNI, images.NodeImage{}, input.DefaultPodCIDR)
 	return err
+}
+
+// warnOfTag of a node image, which is a hint only: the image itself is read once it is on the engine.
+func (r *run) warnOfTag() {
+	version := r.request.KubernetesVersion
+	switch tagged := clusterfile.VersionOf(r.request.Image); {
+	case r.request.Image == "":
+	case tagged == "" && version == "":
+		r.session.Warnf("the tag of image %s is no Kubernetes version: that of the cluster is assumed, for a new one %s; to set another, use --kubernetes-version",
+			r.request.Image, input.DefaultKubernetes())
+	case tagged != "" && version != "" && tagged != version:
+		r.session.Warnf("the tag of image %s is another Kubernetes version than %s", r.request.Image, version)
+	}
 }
 
 // checkResources compares the limits of each node with what it needs and with what the
