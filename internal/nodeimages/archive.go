@@ -20,6 +20,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -76,6 +77,9 @@ func ReadArchive(file, architecture string) (Archive, error) {
 	content, err := os.Open(file)
 	if err != nil {
 		return Archive{}, fmt.Errorf("read image archive %s: %w", file, err)
+	}
+	if info, err := content.Stat(); err == nil && info.IsDir() {
+		return Archive{}, errors.Join(fmt.Errorf("read image archive %s: it is a directory; use the path of an archive", file), content.Close())
 	}
 	return read(file, content, architecture)
 }
@@ -183,7 +187,7 @@ func rewindable(source io.Reader) (_ *os.File, err error) {
 	plain := io.Reader(buffered)
 	if bytes.HasPrefix(begin, []byte(gzipMagic)) {
 		if plain, err = gzip.NewReader(buffered); err != nil {
-			return nil, fmt.Errorf("decompress: %w", err)
+			return nil, explainCopy(err)
 		}
 	} else if file, ok := source.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
@@ -197,11 +201,23 @@ func rewindable(source io.Reader) (_ *os.File, err error) {
 	}
 	_ = os.Remove(file.Name()) // Gone with this process, even if it is killed. Windows refuses; then Close removes it.
 	if _, err := io.Copy(file, plain); err != nil {
-		return nil, errors.Join(fmt.Errorf("copy to a temporary file, in the directory of TMPDIR: %w", err), file.Close(), removeTemporary(file))
+		return nil, errors.Join(explainCopy(err), file.Close(), removeTemporary(file))
 	}
 	_, err = file.Seek(0, io.SeekStart)
 	return file, err
 }
+
+// explainCopy of an archive to a temporary file: either can be the reason.
+func explainCopy(err error) error {
+	var corrupt flate.CorruptInputError
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt) {
+		return fmt.Errorf("decompress: %w: %w", err, errBroken)
+	}
+	return fmt.Errorf("copy to a temporary file, in the directory of TMPDIR: %w", err)
+}
+
+// errBroken says that an archive has an end or contents that no program writes.
+var errBroken = errors.New("the file is incomplete or damaged; create it again")
 
 // errNoManifest says that a file has no list of images of a docker-archive.
 var errNoManifest = fmt.Errorf("it has no manifest.json: %w", ErrNotAnArchive)
@@ -209,13 +225,14 @@ var errNoManifest = fmt.Errorf("it has no manifest.json: %w", ErrNotAnArchive)
 // readArchive reads all lists of images. Layers are skipped, by seeking where that is possible.
 func readArchive(file io.Reader) (Archive, error) {
 	var content Archive
-	for archive := tar.NewReader(file); ; {
+	entries := 0
+	for archive := tar.NewReader(file); ; entries++ {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) || errors.Is(err, tar.ErrHeader) {
 			break
 		}
 		if err != nil {
-			return Archive{}, err
+			return Archive{}, explainRead(err, entries)
 		}
 		name := cleanName(header.Name)
 		read, isList := lists[name]
@@ -236,6 +253,17 @@ func readArchive(file io.Reader) (Archive, error) {
 	slices.Sort(content.Names)
 	content.Names = slices.Compact(content.Names)
 	return content, nil
+}
+
+// explainRead of the entries of an archive, of which some were read before.
+func explainRead(err error, entries int) error {
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	if entries == 0 { // shorter than one header
+		return ErrNotAnArchive
+	}
+	return fmt.Errorf("%w: %w", err, errBroken)
 }
 
 // lists of images in an archive: Docker's, that of an OCI layout, and Docker's before 1.10.

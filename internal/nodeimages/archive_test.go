@@ -19,6 +19,7 @@ package nodeimages
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"os"
@@ -71,6 +72,7 @@ func TestReadArchiveRefuses(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ reason, content, want string }{
 		"Text":  {"It is no archive.", strings.Repeat("no archive", 200), "create it with \"docker save\""},
+		"Short": {"Nor is what is shorter than a header of one.", "hello\n", "create it with \"docker save\""},
 		"Empty": {"Nor is nothing.", "", "create it with \"docker save\""},
 		"Zstd":  {"What decompresses it is named.", "\x28\xb5\x2f\xfd and so on", "run \"unzstd\" first, or use gzip"},
 		"Xz":    {"So it is here.", "\xfd7zXZ\x00 and so on", "run \"unxz\" first"},
@@ -84,6 +86,30 @@ func TestReadArchiveRefuses(t *testing.T) {
 				t.Errorf("%s\nGot %v, want ErrNotAnArchive with %q", tc.reason, err, tc.want)
 			}
 		})
+	}
+}
+
+// TestReadArchiveNamesTheCause of what is no other program's.
+func TestReadArchiveNamesTheCause(t *testing.T) {
+	t.Parallel()
+	whole := tarOf(t, content("a", strings.Repeat("x", 512)), content("b", strings.Repeat("x", 4096)))
+	var zipped bytes.Buffer
+	writer := gzip.NewWriter(&zipped)
+	must.Get(writer.Write([]byte(whole)))(t)
+	must.Succeed(t, writer.Close())
+	for name, tc := range map[string]struct{ content, want string }{
+		"tar":     {whole[:len(whole)-2048], "unexpected EOF: the file is incomplete or damaged; create it again"},
+		"gzip":    {zipped.String()[:zipped.Len()/2], "decompress: unexpected EOF: the file is incomplete or damaged; create it again"},
+		"no gzip": {"\x1f\x8bhello, this is no gzip", "decompress: "},
+	} {
+		file := filepath.Join(t.TempDir(), "file.tar")
+		must.Succeed(t, os.WriteFile(file, []byte(tc.content), 0o600))
+		if _, err := ReadArchive(file, "amd64"); err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "TMPDIR") {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
+		}
+	}
+	if _, err := ReadArchive(t.TempDir(), "amd64"); err == nil || !strings.Contains(err.Error(), "it is a directory; use the path of an archive") {
+		t.Errorf("directory: %v", err)
 	}
 }
 

@@ -77,7 +77,7 @@ func OpenSource(ctx context.Context, e engine.Engine, reference string) (*Source
 		return nil, err
 	}
 	if its, nodes := image.Architecture, info.Architecture; its != "" && nodes != "" && its != nodes {
-		return nil, fmt.Errorf("image %q has architecture %s, but nodes have %s; build it with --platform=linux/%s: %w", reference, its, nodes, nodes, engine.ErrInvalid)
+		return nil, engine.WithKind(fmt.Errorf("image %q has architecture %s, but nodes have %s; build it with --platform=linux/%s", reference, its, nodes, nodes), engine.ErrInvalid)
 	}
 	return &Source{Reference: reference, Name: name, engine: e, id: image.ID, size: image.SizeBytes}, nil
 }
@@ -90,7 +90,7 @@ func Name(reference string) (string, error) {
 		err = fmt.Errorf("image %q has a digest, which is not preserved in nodes; use a tag", reference)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", err, engine.ErrInvalid)
+		return "", engine.WithKind(err, engine.ErrInvalid)
 	}
 	return parsed.Name, nil
 }
@@ -115,7 +115,7 @@ func refuseID(ctx context.Context, e engine.Images, reference string) error {
 	if len(image.Tags) > 0 {
 		use = "use its tag " + image.Tags[0]
 	}
-	return fmt.Errorf("%q looks like the ID of an image, by which Pods cannot find it; %s: %w", reference, use, engine.ErrInvalid)
+	return engine.WithKind(fmt.Errorf("%q looks like the ID of an image, by which Pods cannot find it; %s", reference, use), engine.ErrInvalid)
 }
 
 // Close removes what the engine saved.

@@ -145,7 +145,7 @@ func isFile(ctx context.Context, s *session.Session, argument string) (bool, err
 		return true, nil
 	}
 	info, err := os.Stat(argument)
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		return false, nil //nolint:nilerr // It may still be an image.
 	}
 	_, found, err := images.Find(ctx, s.Engine, argument)
