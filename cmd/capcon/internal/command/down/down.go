@@ -93,7 +93,7 @@ func (o options) validate() error {
 	switch {
 	case o.all && len(o.names) > 0:
 		problems = append(problems, input.Problem{
-			Field: "--all", Value: "true", Reason: "must not be set together with a name", Remedy: "use one of them",
+			Field: "--all", Reason: "must not be set together with a name", Remedy: "use one of them",
 		})
 	case o.trace != "" && len(o.names) != 1:
 		problems = append(problems, input.Problem{

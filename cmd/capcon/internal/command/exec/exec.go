@@ -64,7 +64,7 @@ func Command(a *session.App) *cobra.Command {
 			interactive := a.Interactive()
 			if options.tty && !interactive {
 				return input.Refuse(input.Problem{
-					Field: "--tty", Value: "true", Reason: "standard input and output are not a terminal", Remedy: "omit it; --stdin passes standard input",
+					Field: "--tty", Reason: "standard input and output are not a terminal", Remedy: "omit it; --stdin passes standard input",
 				})
 			}
 			if !command.Flags().Changed("tty") {
@@ -96,7 +96,8 @@ func run(ctx context.Context, s *session.Session, options options) error {
 		return err
 	}
 	if node.Status != engine.StatusRunning {
-		return fmt.Errorf("node %q is not running: its container %s is %s", options.node, node.Name, node.Status)
+		return fmt.Errorf("node %q is not running: its container %s is %s; if its cluster is stopped, start it with \"%s start %s\"",
+			options.node, node.Name, node.Status, s.Program, node.Labels[identity.LabelCluster])
 	}
 	command := engine.Command{Args: options.command, Stdout: s.Out, Stderr: s.Err}
 	if options.stdin {

@@ -85,7 +85,7 @@ func (o kubeconfigOptions) validate(command *cobra.Command, managementPlane bool
 	switch {
 	case managementPlane && (o.merges() || o.internal):
 		return input.Refuse(input.Problem{
-			Field: "--management", Value: "true", Reason: "must not be set together with --merge, --kubeconfig or --internal", Remedy: "use it alone",
+			Field: "--management", Reason: "must not be set together with --merge, --kubeconfig or --internal", Remedy: "use it alone",
 		})
 	case !o.merges() && command.Flags().Changed("switch-context"):
 		return input.Refuse(input.Problem{

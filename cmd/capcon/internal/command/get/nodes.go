@@ -29,6 +29,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
@@ -49,7 +50,9 @@ func nodeRows(ctx context.Context, s *session.Session, clusters []clusterv1.Clus
 	var failed []error
 	for _, cluster := range clusters {
 		nodes, err := nodesOf(ctx, s, cluster)
-		if err != nil {
+		if _, stopped := cluster.Annotations[infrav1.StoppedAnnotation]; stopped && err != nil {
+			failed = append(failed, fmt.Errorf("nodes of cluster %q: it is stopped; start it with \"%s start %s\"", cluster.Name, s.Program, cluster.Name))
+		} else if err != nil {
 			failed = append(failed, fmt.Errorf("nodes of cluster %q: %w; see \"%s status %s\"", cluster.Name, err, s.Program, cluster.Name))
 		}
 		for i := range nodes {

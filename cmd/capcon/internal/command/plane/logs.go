@@ -58,7 +58,7 @@ func logsCommand(a *session.App) *cobra.Command {
 func printLog(ctx context.Context, s *session.Session, tail int, follow bool) error { //nolint:revive // It is a flag of the command.
 	_, err := s.Engine.InspectContainer(ctx, plane.DefaultName)
 	if errors.Is(err, engine.ErrNotFound) {
-		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\": %w", s.Connected, s.Program, err)
+		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\"", s.Connected, s.Program)
 	}
 	if err != nil {
 		return err //nolint:wrapcheck // It names the container.

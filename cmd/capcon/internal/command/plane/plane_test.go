@@ -17,6 +17,7 @@ limitations under the License.
 package plane_test
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +37,11 @@ func TestPlaneUpAndDown(t *testing.T) {
 	w := commandtest.New(t)
 	w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	commandtest.Contains(t, w.MustFail("kubeconfig", "--management"), "capcon plane up")
-	commandtest.Contains(t, w.MustRun("plane", "down"), "No management cluster")
+	commandtest.Contains(t, w.MustRun("plane", "down"), "No management cluster found on")
+	commandtest.Contains(t, w.MustRun("plane", "stop"), "No management cluster found on")
+	if errs := w.MustFail("plane", "logs"); !strings.HasSuffix(errs, "; start it with \"capcon plane up\"\n") {
+		t.Errorf("plane logs: %s", errs)
+	}
 	for range 2 {
 		commandtest.Contains(t, w.MustRun("plane", "up"), "management plane: ready", "export KUBECONFIG="+w.StateHome, "clusterctl generate cluster", "capcon plane down")
 	}

@@ -47,7 +47,8 @@ func stop(ctx context.Context, s *session.Session, _ []string) error {
 	const grace = 30 * time.Second
 	err := s.Engine.StopContainer(ctx, plane.DefaultName, grace)
 	if errors.Is(err, engine.ErrNotFound) {
-		return fmt.Errorf("no management cluster found on %s; start it with \"%s plane up\": %w", s.Connected, s.Program, err)
+		s.Printf("No management cluster found on %s.", s.Connected)
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("stop the management cluster: %w", err)

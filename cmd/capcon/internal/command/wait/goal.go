@@ -30,6 +30,8 @@ type goal struct {
 	// met says in a few words that it is reached.
 	met     string
 	reached func(management.Observed) bool
+	// condition that is waited for; empty = none.
+	condition string
 	// whenAbsent: it is reached where there is no management plane.
 	whenAbsent bool
 }
@@ -53,7 +55,7 @@ func parseGoal(given string) (goal, []input.Problem) {
 			Remedy: "use ready, delete, or condition=TYPE[=STATUS] with the status true, false or unknown, such as condition=Available",
 		}}
 	}
-	return goal{met: conditionType + " is " + strings.ToLower(status), reached: func(o management.Observed) bool {
+	return goal{met: conditionType + " is " + strings.ToLower(status), condition: conditionType, reached: func(o management.Observed) bool {
 		return o.Cluster != nil && hasCondition(o.Cluster.Status.Conditions, conditionType, status)
 	}}, nil
 }

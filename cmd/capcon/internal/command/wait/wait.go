@@ -21,12 +21,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/readiness"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
@@ -84,7 +88,7 @@ func run(ctx context.Context, s *session.Session, options options) error {
 }
 
 // until the goal is reached. It returns what was seen last.
-func until(ctx context.Context, s *session.Session, board *progress.Board, options options) (last management.Snapshot, err error) {
+func until(ctx context.Context, s *session.Session, board *progress.Board, options options) (last management.Observed, err error) {
 	for seen := false; ; {
 		start := s.Now()
 		observed, err := observe(ctx, s, options)
@@ -98,7 +102,7 @@ func until(ctx context.Context, s *session.Session, board *progress.Board, optio
 		case err != nil:
 			return last, err
 		default:
-			last = management.Summarize(observed)
+			last = observed
 			switch {
 			case options.goal.reached(observed):
 				return last, nil
@@ -108,7 +112,7 @@ func until(ctx context.Context, s *session.Session, board *progress.Board, optio
 				return last, s.NotFound(ctx, options.name)
 			}
 			seen = true
-			board.Replace(nil, readiness.Steps(last)...)
+			board.Replace(nil, readiness.Steps(management.Summarize(last))...)
 		}
 		if err := s.PauseFor(ctx, s.AfterPoll(start), nil); err != nil {
 			return last, err
@@ -135,11 +139,34 @@ func observe(ctx context.Context, s *session.Session, options options) (manageme
 	return management.Observe(ctx, s.Client, management.Namespace, options.name)
 }
 
+// absentCondition of a type that the Cluster does not have, with those that it has.
+func absentCondition(conditionType string, conditions []metav1.Condition) string {
+	var types []string
+	for _, condition := range conditions {
+		if strings.EqualFold(condition.Type, conditionType) {
+			return ""
+		}
+		types = append(types, condition.Type)
+	}
+	if conditionType == "" {
+		return ""
+	}
+	return fmt.Sprintf("\n  the Cluster has no condition %s; it has: %s", conditionType, output.OrNone(types))
+}
+
 // late says what was still missing.
-func late(s *session.Session, options options, last management.Snapshot) error {
+func late(s *session.Session, options options, observed management.Observed) error {
 	text := fmt.Sprintf("cluster %q: timed out after %s waiting for: %s", options.name, options.timeout, options.goal.met)
+	if observed.Cluster != nil {
+		text += absentCondition(options.goal.condition, observed.Cluster.Status.Conditions)
+	}
+	last := management.Summarize(observed)
 	for _, missing := range last.Missing() {
-		text += "\n  " + missing
+		name, _, _ := strings.Cut(missing, ":")
+		isTrouble := func(trouble management.Trouble) bool { return trouble.Object == "machine "+name }
+		if !slices.ContainsFunc(last.Troubles, isTrouble) { // which has more words
+			text += "\n  " + missing
+		}
 	}
 	for _, trouble := range last.Troubles {
 		text += fmt.Sprintf("\n  %s: %s: %s\n    remedy: %s", trouble.Object, trouble.Reason, management.OneLine(trouble.Message), trouble.Remedy)

@@ -43,6 +43,9 @@ func TestWait(t *testing.T) {
 		"Late": {"What is missing is said.", []string{"demo", "--for=condition=Available", "--timeout", "50ms"}, nil, nil, session.ExitNotYet, []string{
 			`cluster "demo": timed out after 50ms waiting for: Available is true`, "capcon status demo",
 		}},
+		"NoSuchCondition": {"It may be mistyped.", []string{"demo", "--for=condition=Availabel", "--timeout", "50ms"}, available, nil, session.ExitNotYet, []string{
+			"the Cluster has no condition Availabel; it has: Available",
+		}},
 		"Delete":         {"It goes.", []string{"demo", "--for=delete"}, deleteDemo, (*commandtest.World).Vanish, 0, []string{"Cluster demo: deleted."}},
 		"DeleteWithLast": {"The plane goes too.", []string{"demo", "--for=delete"}, nil, nil, 0, nil},
 		"DeleteAbsent":   {"It is not there.", []string{"other", "--for=delete"}, nil, nil, 0, nil},
