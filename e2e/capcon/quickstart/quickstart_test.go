@@ -202,9 +202,11 @@ func answersScripts(t *testing.T, program *capcontest.Program) {
 	if name := strings.TrimSpace(program.MustRun("exec", nodes[0], "--", "hostname")); name != nodes[0] {
 		t.Errorf("node %s says that it is %q", nodes[0], name)
 	}
-	_, err := program.Run(t.Context(), "exec", nodes[0], "--", "sh", "-c", "exit 42")
-	if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != 42 {
-		t.Errorf("exec ended with %v, want exit code 42", err)
+	for code, command := range map[int][]string{42: {"sh", "-c", "exit 42"}, 127: {"absent"}, 126: {"/etc/hosts"}} {
+		output, err := program.Run(t.Context(), slices.Concat([]string{"exec", nodes[0], "--"}, command)...)
+		if exit := new(exec.ExitError); !errors.As(err, &exit) || exit.ExitCode() != code || output != "" {
+			t.Errorf("exec of %q ended with %v and standard output %q, want exit code %d", command, err, output, code)
+		}
 	}
 	if out := program.MustRun("down", "absent", "--keep-plane"); !strings.Contains(out, "Images were kept") {
 		t.Errorf("down of an absent cluster printed %q", out)

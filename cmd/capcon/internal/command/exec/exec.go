@@ -50,7 +50,7 @@ func Command(a *session.App) *cobra.Command {
 		Short: "Run a command in a node",
 		Long: "Run a command as root in the container of a node, whether its cluster works or not. NODE is the name of a\n" +
 			"Node, a Machine or a container. On a terminal, the command has one too. The exit code is that of the command,\n" +
-			"as in a shell 126 or 127 if it cannot be run, as the engine reports it; it is 1 if the node was not found or is not running.",
+			"or 127 if it was not found and 126 if it cannot be run; it is 1 if the node was not found or is not running.",
 		Example: "  capcon exec demo-control-plane-abcde -- crictl ps\n  capcon exec demo-control-plane-abcde -- bash\n" +
 			"  capcon exec -i demo-control-plane-abcde -- tee /etc/motd < motd",
 		Args: cobra.MinimumNArgs(2), //nolint:mnd // A node and a command.
@@ -99,7 +99,7 @@ func run(ctx context.Context, s *session.Session, options options) error {
 		return fmt.Errorf("node %q is not running: its container %s is %s; if its cluster is stopped, start it with \"%s start %s\"",
 			options.node, node.Name, node.Status, s.Program, node.Labels[identity.LabelCluster])
 	}
-	command := engine.Command{Args: options.command, Stdout: s.Out, Stderr: s.Err}
+	command := engine.Command{Args: slices.Concat(shell(), options.command), Stdout: s.Out, Stderr: s.Err}
 	if options.stdin {
 		command.Stdin = closable(s.In)
 	}
@@ -119,6 +119,10 @@ func run(ctx context.Context, s *session.Session, options options) error {
 	}
 	return err //nolint:wrapcheck // It names the container.
 }
+
+// shell replaces itself with the command whose words follow, and reports one that cannot be run: on standard
+// error, and with the same exit codes on all engines. Docker writes that to standard output.
+func shell() []string { return []string{"sh", "-c", `exec "$@"`, "sh"} }
 
 // choose the node of a name: that of its Machine, which is that of its Node, or of its container.
 func choose(nodes []engine.Container, name string) (engine.Container, error) {

@@ -29,8 +29,10 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// echo prints its input, or else its arguments, and says on which terminal.
+// echo prints its input, or else the arguments that the shell gets, and says on which terminal.
 func echo(container string, command engine.Command) (engine.Output, error) {
+	const shell = 4
+	command.Args = command.Args[shell:]
 	out := engine.Output{Stdout: []byte(container + ": " + strings.Join(command.Args, " ")), Stderr: []byte("no terminal")}
 	if command.Stdin != nil {
 		text, err := io.ReadAll(command.Stdin)
