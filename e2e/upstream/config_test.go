@@ -45,7 +45,7 @@ func readConfig(t *testing.T, path string) *clusterctl.E2EConfig {
 // The framework's node drain runs an image that nodes have without a registry.
 func TestNodesHaveThePauseImageOfTheFramework(t *testing.T) {
 	t.Parallel()
-	builder, err := os.ReadFile(filepath.Join("..", "..", "lab", "images", "builder", "controlplane.go"))
+	builder, err := os.ReadFile(filepath.Join("..", "..", "lab", "images", "builder", "recipes", "controlplane.go"))
 	must.Succeed(t, err)
 	framework, err := os.ReadFile(filepath.Join(moduleDirectory(t, "sigs.k8s.io/cluster-api/test"), "framework", "deployment_helpers.go"))
 	must.Succeed(t, err)
