@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -95,5 +96,31 @@ variables: [{name: nosuch, value: 1}, {name: registries, value: [{host: "example
 				t.Errorf("%s Fields (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// A class of a user may require fields that have defaults, which Cluster API sets first.
+func TestCheckDefaults(t *testing.T) {
+	t.Parallel()
+	class := []clusterv1.ClusterClassVariable{{Name: "size", Schema: clusterv1.VariableSchema{OpenAPIV3Schema: clusterv1.JSONSchemaProps{
+		Type: "object", Required: []string{"unit", "count"},
+		Properties: map[string]clusterv1.JSONSchemaProps{
+			"unit":  {Type: "string", Default: &apiextensionsv1.JSON{Raw: []byte(`"Gi"`)}},
+			"count": {Type: "integer"},
+		},
+		XValidations: []clusterv1.ValidationRule{{Rule: "self.unit == 'Gi' || self.count < 10"}},
+	}}}}
+	for value, want := range map[string][]string{
+		`{"count": 20}`: nil,
+		`{}`:            {"spec.topology.variables[size].value.count"},
+	} {
+		topology := &clusterv1.Topology{Variables: []clusterv1.ClusterVariable{{Name: "size", Value: apiextensionsv1.JSON{Raw: []byte(value)}}}}
+		var fields []string
+		for _, problem := range admission.Check(t.Context(), topology, class) {
+			fields = append(fields, problem.Field)
+		}
+		if diff := cmp.Diff(want, fields); diff != "" {
+			t.Errorf("fields of %s (-want +got):\n%s", value, diff)
+		}
 	}
 }

@@ -27,6 +27,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -60,8 +61,8 @@ const wrapped = "value"
 // inBody is the field again, in what the validator says.
 var inBody = regexp.MustCompile(`^\S* in body `)
 
-// checkSchema as Cluster API does: the schema, then unknown fields and rules. What is wrong with the
-// schema itself is refused when the ClusterClass is created.
+// checkSchema as Cluster API does: the defaults, the schema, then unknown fields and rules. What is wrong
+// with the schema itself is refused when the ClusterClass is created.
 func checkSchema(ctx context.Context, at string, raw []byte, definition clusterv1.JSONSchemaProps) field.ErrorList {
 	var value any
 	if err := utiljson.Unmarshal(raw, &value); err != nil {
@@ -71,24 +72,25 @@ func checkSchema(ctx context.Context, at string, raw []byte, definition clusterv
 	if err != nil {
 		return nil
 	}
+	structural, err := structuralschema.NewStructural(&apiextensions.JSONSchemaProps{
+		Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{wrapped: *schema},
+	})
+	if err != nil {
+		return nil
+	}
 	validator, _, err := validation.NewSchemaValidator(schema)
 	if err != nil {
 		return nil
 	}
-	errs := validation.ValidateCustomResource(field.NewPath(at), value, validator)
+	object := map[string]any{wrapped: value}
+	defaulting.Default(object, structural)
+	errs := validation.ValidateCustomResource(field.NewPath(at), object[wrapped], validator)
 	for _, err := range errs {
 		err.Detail = inBody.ReplaceAllString(err.Detail, "")
 		err.Field = strings.ReplaceAll(err.Field, ".[", "[")
 	}
 	if len(errs) > 0 {
 		return errs
-	}
-	object := map[string]any{wrapped: value}
-	structural, err := structuralschema.NewStructural(&apiextensions.JSONSchemaProps{
-		Type: "object", Properties: map[string]apiextensions.JSONSchemaProps{wrapped: *schema},
-	})
-	if err != nil {
-		return nil
 	}
 	return append(checkUnknown(at, object, structural), checkRules(ctx, at, object, structural)...)
 }
