@@ -89,16 +89,14 @@ func networkName(containerCluster *infrav1.ContainerCluster) string {
 	return cmp.Or(containerCluster.Spec.Network.Name, network.DefaultName)
 }
 
-// ranges of the Cluster's Pods and Services decide its families. The error is a *network.RangesError.
-func (s *scope) ranges() (network.Families, error) {
-	ranges := s.cluster.Spec.ClusterNetwork
-	return network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks)
-}
+// families of the cluster.
+func (s *scope) families() network.Families { return Families(s.cluster) }
 
-// families of the cluster; IPv4 where its ranges are invalid, which only one from before they were
-// checked has.
-func (s *scope) families() network.Families {
-	if families, err := s.ranges(); err == nil {
+// Families of a Cluster; IPv4 where its ranges are invalid: its infrastructure was provisioned
+// before they were checked.
+func Families(cluster *clusterv1.Cluster) network.Families {
+	ranges := cluster.Spec.ClusterNetwork
+	if families, err := network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks); err == nil {
 		return families
 	}
 	return network.Families{network.IPv4}

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -104,15 +105,7 @@ func (s *scope) networkName() string {
 	return network.DefaultName
 }
 
-// families of the cluster; IPv4 where its ranges are invalid: its infrastructure was provisioned
-// before they were checked.
-func (s *scope) families() network.Families {
-	ranges := s.cluster.Spec.ClusterNetwork
-	if families, err := network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks); err == nil {
-		return families
-	}
-	return network.Families{network.IPv4}
-}
+func (s *scope) families() network.Families { return containercluster.Families(s.cluster) }
 
 func (s *scope) role() identity.Role {
 	if util.IsControlPlaneMachine(s.machine) {
