@@ -138,22 +138,29 @@ func (w *World) commandClient() client.WithWatch {
 			return read(list, func() error { return c.List(ctx, list, options...) })
 		},
 		Create: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.CreateOption) error {
-			w.Writes++
+			w.countWrite()
 			return c.Create(ctx, o, options...)
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
-			w.Writes++
+			w.countWrite()
 			return c.Update(ctx, o, options...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {
-			w.Writes++
+			w.countWrite()
 			return c.Patch(ctx, o, patch, options...)
 		},
 		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.DeleteOption) error {
-			w.Writes++
+			w.countWrite()
 			return c.Delete(ctx, o, options...)
 		},
 	})
+}
+
+// countWrite of a command, which may write to several clusters concurrently.
+func (w *World) countWrite() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.Writes++
 }
 
 func (w *World) deps() session.Deps {
