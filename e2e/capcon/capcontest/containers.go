@@ -26,6 +26,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -152,10 +153,12 @@ func Ours(t *testing.T, eng engine.Engine) []string {
 	for _, container := range containers {
 		all = append(all, "container "+container.Name)
 	}
-	if _, err := eng.InspectNetwork(t.Context(), "capcon"); err == nil {
-		all = append(all, "network capcon")
-	} else if engine.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
+	for _, name := range []string{network.DefaultName, network.IPv6Name} {
+		if _, err := eng.InspectNetwork(t.Context(), name); err == nil {
+			all = append(all, "network "+name)
+		} else if engine.IgnoreNotFound(err) != nil {
+			t.Fatal(err)
+		}
 	}
 	volumes := must.Get(eng.ListVolumes(t.Context(), map[string]string{identity.LabelPlane: ""}))(t)
 	for _, volume := range volumes {

@@ -17,17 +17,13 @@ limitations under the License.
 package clusters_test
 
 import (
-	"context"
-	"net"
 	"net/netip"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -59,7 +55,8 @@ func TestIPFamilies(t *testing.T) {
 			cluster := program.ConnectCluster()
 			before := nodeAddresses(t, cluster, tc.families)
 			capcontest.PodsTalk(t, eng, program)
-			answersOnEach(t, cluster, tc.families)
+			capcontest.PodsHaveFamilies(t, cluster, tc.families)
+			capcontest.ServiceAnswersOn(t, cluster, "of-all-families", tc.families)
 			program.MustRun("stop", familiesCluster)
 			program.MustRun("start", familiesCluster)
 			capcontest.NodesReady(t, cluster, len(before))
@@ -90,39 +87,4 @@ func nodeAddresses(t *testing.T, cluster kubernetes.Interface, want network.Fami
 		}
 	}
 	return all
-}
-
-// answersOnEach address of a Service of all families of the cluster. Its Pods run.
-func answersOnEach(t *testing.T, cluster kubernetes.Interface, want network.Families) {
-	t.Helper()
-	const name = "of-all-families"
-	services := cluster.CoreV1().Services("default")
-	must.Get(services.Create(t.Context(), &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "servers"},
-			IPFamilyPolicy: ptr.To(corev1.IPFamilyPolicyPreferDualStack),
-			Ports:          []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
-		},
-	}, metav1.CreateOptions{}))(t)
-	var urls []string
-	capcontest.Eventually(t, "Service "+name+" has an address of each family", func(ctx context.Context) (string, error) {
-		service, err := services.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return "", err
-		}
-		var families network.Families
-		urls = nil
-		for _, ingress := range service.Status.LoadBalancer.Ingress {
-			families = append(families, network.FamilyOf(must.Get(netip.ParseAddr(ingress.IP))(t)))
-			urls = append(urls, "http://"+net.JoinHostPort(ingress.IP, "80"))
-		}
-		return cmp.Diff(want, families), nil
-	})
-	for _, url := range urls {
-		capcontest.Eventually(t, "an answer of "+url, func(ctx context.Context) (string, error) {
-			_, err := capcontest.Get(ctx, capcontest.NewClient(), url)
-			return "", err
-		})
-	}
 }

@@ -40,6 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // disturb runs a command of the engine and waits until the container's object says
@@ -124,15 +125,20 @@ func (d *drift) exhaust() {
 func (d *drift) disconnectNode() {
 	containers := slices.DeleteFunc(d.containers(), capcontest.IsLoadBalancer)
 	node := containers[0]
-	d.disturb(node, infrav1.ContainerDisconnectedReason, "is not connected to network", "network", "disconnect", "capcon", node.Name)
-	d.run("network", "connect", "--ip", node.Labels[identity.LabelAddress], "capcon", node.Name)
+	d.disturb(node, infrav1.ContainerDisconnectedReason, "is not connected to network", "network", "disconnect", node.Labels[identity.LabelNetwork], node.Name)
+	connect := []string{"network", "connect"}
+	for _, address := range network.Addresses(node, node.Labels[identity.LabelNetwork]) {
+		flag := map[network.Family]string{network.IPv4: "--ip", network.IPv6: "--ip6"}[network.FamilyOf(address)]
+		connect = append(connect, flag, address.String())
+	}
+	d.run(append(connect, node.Labels[identity.LabelNetwork], node.Name)...)
 	d.well(node)
 }
 
 // disconnectLoadBalancer: it is recreated in place, since it has no state.
 func (d *drift) disconnectLoadBalancer() {
 	balancer := d.loadBalancer()
-	d.disturb(balancer, infrav1.LoadBalancerNotRunningReason, "lost its network", "network", "disconnect", "capcon", balancer.Name)
+	d.disturb(balancer, infrav1.LoadBalancerNotRunningReason, "lost its network", "network", "disconnect", balancer.Labels[identity.LabelNetwork], balancer.Name)
 	d.well(balancer)
 	d.answers()
 }

@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -52,15 +53,27 @@ func TestQuickstart(t *testing.T) {
 	program := capcontest.Build(t, clusterName)
 	before := capcontest.Ours(t, eng)
 	program.DownBeforeAndAfter()
+	name := must.Get(eng.Info(t.Context()))(t).Name
+	// With Podman, cluster and workload have both IP families.
+	ipFamily, families := "ipv4", network.Families{network.IPv4}
+	if name == "podman" {
+		ipFamily, families = "dual", network.Families{network.IPv4, network.IPv6}
+	}
 
 	steps := []capcontest.Step{
-		{Name: "up 1+1 from a configuration of kind", Run: func(t *testing.T) { upTraced(t, program.At(t), "-f", kindConfiguration(t)) }},
+		{Name: "up 1+1 from a configuration of kind", Run: func(t *testing.T) { upTraced(t, program.At(t), "-f", kindConfiguration(t, ipFamily)) }},
 		{Name: "nodes ready", Run: func(t *testing.T) { capcontest.NodesReady(t, program.At(t).ConnectCluster(), 2) }},
 		{Name: "nodes are as the configuration says", Run: func(t *testing.T) { nodesAreConfigured(t, program.At(t)) }},
 		{Name: "kubectl has its context", Run: kubectlReachesCluster},
 		{Name: "nodes have the requested memory", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t)) }},
 		{Name: "docker: metrics-server is installed", Run: func(t *testing.T) { installMetricsServer(t, eng, program.At(t)) }},
 		{Name: "pods talk across nodes", Run: func(t *testing.T) { capcontest.PodsTalk(t, eng, program.At(t)) }},
+		{Name: "IP families of Pods and Services", Run: func(t *testing.T) {
+			cluster := program.At(t).ConnectCluster()
+			capcontest.PodsHaveFamilies(t, cluster, families)
+			capcontest.ServiceAnswersOn(t, cluster, "of-families", families)
+			deleteService(t, cluster, "of-families")
+		}},
 		{Name: "images of registries", Run: func(t *testing.T) { pullsFromRegistries(t, eng, program.At(t)) }},
 		{Name: "up again changes nothing", Run: func(t *testing.T) { upAgain(t, eng, program.At(t)) }},
 		{Name: "docker: kubectl top", Run: func(t *testing.T) { topAnswers(t, eng, program.At(t)) }},
@@ -82,7 +95,6 @@ func TestQuickstart(t *testing.T) {
 		{Name: "kubectl has no context", Run: kubectlHasNoContext},
 		{Name: "nothing left", Run: func(t *testing.T) { capcontest.NothingLeftSince(t, eng, before) }},
 	}
-	name := must.Get(eng.Info(t.Context()))(t).Name
 	capcontest.RunSteps(t, slices.DeleteFunc(steps, func(s capcontest.Step) bool {
 		only, _, isOnly := strings.Cut(s.Name, ": ")
 		return isOnly && only != name && os.Getenv("ALL") == ""
@@ -109,12 +121,12 @@ func kubectlHasNoContext(t *testing.T) {
 }
 
 // kindConfiguration of the cluster, in a file.
-func kindConfiguration(t *testing.T) string {
+func kindConfiguration(t *testing.T, ipFamily string) string {
 	path := filepath.Join(t.TempDir(), "kind.yaml")
 	must.Succeed(t, os.WriteFile(path, []byte(`kind: Cluster
 apiVersion: kind.x-k8s.io/v1alpha4
 name: `+clusterName+`
-networking: {dnsSearch: [corp.example.com]}
+networking: {ipFamily: `+ipFamily+`, dnsSearch: [corp.example.com]}
 kubeadmConfigPatches:
 - |
   kind: KubeletConfiguration

@@ -42,7 +42,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/network"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -55,7 +55,7 @@ func pullsFromRegistries(t *testing.T, eng engine.Engine, program *capcontest.Pr
 	image := must.Get(mutate.Config(capcontest.BuiltWebtool(t), v1.Config{Entrypoint: []string{"/webtool"}, Labels: map[string]string{"from": "registry"}}))(t)
 	before := capcontest.NodeContainers(t, eng, program.Cluster)
 	port := strconv.Itoa(freePort(t))
-	program.MustRun("registry", "up", "--port", port)
+	program.MustRun("registry", "up", "--port", port, "--network", before[0].Labels[identity.LabelNetwork])
 	t.Cleanup(func() { _, _ = program.Run(context.WithoutCancel(t.Context()), "registry", "down") })
 	start := time.Now()
 	push(t, image, "localhost:"+port+"/web:v1", authn.Anonymous, nil)
@@ -114,13 +114,13 @@ func privateRegistry(t *testing.T, eng engine.Engine, program *capcontest.Progra
 	server.Listener = must.Get(net.Listen("tcp", "0.0.0.0:0"))(t)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	gateway := must.Get(eng.InspectNetwork(t.Context(), network.DefaultName))(t).Subnets[0].Gateway
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	must.Succeed(t, err)
 	// The certificate is one for example.com: the mirror's name is in /etc/hosts of the nodes.
 	mirror, reference := "https://example.com:"+port, "private.example/web:v1"
 	push(t, image, "127.0.0.1:"+port+"/web:v1", &authn.Basic{Username: user, Password: password}, server.Client().Transport)
 	nodes := capcontest.NodeContainers(t, eng, program.Cluster)
+	gateway := must.Get(eng.InspectNetwork(t.Context(), nodes[0].Labels[identity.LabelNetwork]))(t).Subnets[0].Gateway
 	for _, node := range nodes {
 		must.Get(eng.Exec(t.Context(), node.Name, engine.Command{
 			Args: []string{"sh", "-c", fmt.Sprintf("grep -q example.com /etc/hosts || echo %s example.com >> /etc/hosts", gateway)},
