@@ -168,9 +168,9 @@ type APIEndpoint struct {
 }
 
 // Network is a bridge network of the engine.
-// +kubebuilder:validation:MinProperties=1
 type Network struct {
-	// name of the network; "capcon" by default. A network that does not
+	// name of the network. By default the provider sets it before it creates anything: to
+	// "capcon-ipv6" if the Cluster has IPv6 ranges, and otherwise to "capcon". A network that does not
 	// exist is created, and removed with its last cluster; one that was
 	// there before is used and left alone.
 	// +optional

@@ -24,27 +24,32 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// ensureIdentity records the cluster's identity and its engine before anything is
+// ensureIdentity records the cluster's identity, its network and its engine before anything is
 // created that carries the one on the other. The patch has an optimistic lock: two
 // managers must not both continue with an ID of their own. It precedes the patch helper
 // of the reconcile, which would otherwise write the same fields. An engine that does not
 // respond is recorded later: the reconcile reports it.
-func (r *Reconciler) ensureIdentity(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
-	recorded := containerCluster.Annotations[infrav1.EngineAnnotation]
-	if containerCluster.Spec.OwnerID != "" && recorded != "" || !containerCluster.DeletionTimestamp.IsZero() {
+func (r *Reconciler) ensureIdentity(ctx context.Context, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) error {
+	recorded, spec := containerCluster.Annotations[infrav1.EngineAnnotation], &containerCluster.Spec
+	if spec.OwnerID != "" && spec.Network.Name != "" && recorded != "" || !containerCluster.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	original := containerCluster.DeepCopy()
-	containerCluster.Spec.OwnerID = cmp.Or(containerCluster.Spec.OwnerID, identity.NewOwnerID())
+	spec.OwnerID = cmp.Or(spec.OwnerID, identity.NewOwnerID())
+	spec.Network.Name = cmp.Or(spec.Network.Name, chooseNetwork(cluster, containerCluster))
 	if recorded == "" {
 		if err := r.recordEngine(ctx, containerCluster); err != nil {
 			ctrl.LoggerFrom(ctx).Info("Failed to record the engine of the cluster", "reason", err.Error())
@@ -58,6 +63,19 @@ func (r *Reconciler) ensureIdentity(ctx context.Context, containerCluster *infra
 		return fmt.Errorf("record owner ID: %w", err)
 	}
 	return nil
+}
+
+// chooseNetwork returns the name of the network for a cluster that names none: the one it began on before names
+// were recorded, or else that of its IP families. Ranges that cannot be used decide nothing yet.
+func chooseNetwork(cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) string {
+	if ptr.Deref(containerCluster.Status.Initialization.Provisioned, false) || containerCluster.Spec.LoadBalancer.HostPort != 0 {
+		return network.DefaultName
+	}
+	families, err := familiesOf(cluster)
+	if err != nil {
+		return ""
+	}
+	return network.DefaultOf(families)
 }
 
 // recordEngine sets the record of the cluster's engine, which the caller writes. An engine

@@ -34,8 +34,7 @@ import (
 // ensureNetwork makes sure that the network exists and that this process can
 // reach what is on it.
 func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
-	ranges := s.cluster.Spec.ClusterNetwork
-	if _, err := network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks); err != nil && !s.provisioned() {
+	if _, err := familiesOf(s.cluster); err != nil && !s.provisioned() {
 		return reconcile.Wait{
 			Condition: infrav1.NetworkReadyCondition, Reason: infrav1.AddressRangesInvalidReason, Message: "of the Cluster: " + err.Error(),
 		}

@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		log.V(4).Info("ContainerCluster or its Cluster is paused")
 		return ctrl.Result{}, err
 	}
-	if err := r.ensureIdentity(ctx, containerCluster); err != nil {
+	if err := r.ensureIdentity(ctx, cluster, containerCluster); err != nil {
 		return ctrl.Result{}, err
 	}
 	patchHelper, err := patch.NewHelper(containerCluster, r.Client)

@@ -171,6 +171,7 @@ func pinnedWhole(t *testing.T, w *world.World) {
 	want := infrav1.ContainerClusterSpec{
 		OwnerID:              builders.OwnerID,
 		ControlPlaneEndpoint: infrav1.APIEndpoint{Host: found.Labels[identity.LabelAddress], Port: 6443},
+		Network:              infrav1.Network{Name: network.DefaultName},
 		LoadBalancer:         infrav1.LoadBalancer{HostPort: int32(found.Ports[0].HostPort)},
 		FailureDomains:       failureDomains(),
 	}
@@ -288,9 +289,20 @@ func endpoints() map[string]reconcileTest {
 				}
 			},
 		},
+		"NetworkOfFamilies": {
+			reason: "Who names no network gets one with the families of the Cluster.",
+			args:   args{options: []builders.Option{ranges([]string{"10.244.0.0/16", "fd00:10:244::/56"}, nil)}},
+			want:   want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				if name := get(w).Spec.Network.Name; name != network.IPv6Name {
+					t.Errorf("the network is %q", name)
+				}
+			},
+		},
 		"NetworkWithoutIPv6": {
 			reason: "It cannot get another subnet, and may be in use.",
-			args:   args{options: []builders.Option{ranges([]string{"10.244.0.0/16", "fd00:10:244::/56"}, nil)}},
+			args:   args{options: append(spec(func(s *infrav1.ContainerClusterSpec) { s.Network.Name = network.DefaultName }), ranges([]string{"10.244.0.0/16", "fd00:10:244::/56"}, nil))},
 			want: want{
 				networkReady: "False/" + infrav1.NetworkUnusableReason, loadBalancerReady: "absent", ready: "False/NotReady",
 				message: `network "capcon" has no IPv6 subnet, and the cluster has IPv6 ranges; use another network, such as capcon-ipv6`, requeueAfter: anyDelay,

@@ -95,11 +95,16 @@ func (s *scope) families() network.Families { return Families(s.cluster) }
 // Families of a Cluster; IPv4 where its ranges are invalid: its infrastructure was provisioned
 // before they were checked.
 func Families(cluster *clusterv1.Cluster) network.Families {
-	ranges := cluster.Spec.ClusterNetwork
-	if families, err := network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks); err == nil {
+	if families, err := familiesOf(cluster); err == nil {
 		return families
 	}
 	return network.Families{network.IPv4}
+}
+
+// familiesOf a Cluster, or a *network.RangesError.
+func familiesOf(cluster *clusterv1.Cluster) (network.Families, error) {
+	ranges := cluster.Spec.ClusterNetwork
+	return network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks)
 }
 
 // endpointPort is the one clients connect to.

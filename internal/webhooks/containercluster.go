@@ -17,6 +17,8 @@ limitations under the License.
 package webhooks
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -27,6 +29,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // +kubebuilder:webhook:verbs=create;update,path=/mutate-infrastructure-cluster-x-k8s-io-v1beta2-containercluster,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,versions=v1beta2,name=default.containercluster.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
@@ -42,9 +45,12 @@ func containerCluster(moving Moving) kind[*infrav1.ContainerCluster] {
 }
 
 // defaultCluster fills in what a cluster keeps for life. Endpoint, host port and
-// image are the controller's.
+// image are the controller's, and so is the network: the Cluster decides which one it is by its
+// IP families. A cluster that began without a name for it is on the only one there was.
 func defaultCluster(cluster *infrav1.ContainerCluster) {
-	defaultNetwork(&cluster.Spec.Network)
+	if cluster.Spec.Network.Name == "" && hasStarted(cluster) {
+		cluster.Spec.Network.Name = network.DefaultName
+	}
 	if cluster.Spec.LoadBalancer.Type == "" {
 		cluster.Spec.LoadBalancer.Type = infrav1.LoadBalancerHAProxy
 	}
@@ -73,7 +79,7 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 	before = before.DeepCopy()
 	defaultCluster(before)
 	spec := field.NewPath("spec")
-	endpoint, balancer, network := spec.Child("controlPlaneEndpoint"), spec.Child("loadBalancer"), spec.Child("network")
+	endpoint, balancer, ofNetwork := spec.Child("controlPlaneEndpoint"), spec.Child("loadBalancer"), spec.Child("network")
 	errs := validateUnchangedOnceSet(endpoint.Child("host"), before.Spec.ControlPlaneEndpoint.Host, after.Spec.ControlPlaneEndpoint.Host,
 		"certificates and "+kubeconfigs)
 	errs = append(errs, validateUnchangedOnceSet(endpoint.Child("port"), before.Spec.ControlPlaneEndpoint.Port, after.Spec.ControlPlaneEndpoint.Port, kubeconfigs)...)
@@ -82,9 +88,9 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
 		"it decides who serves the endpoint; restore the value, or create another cluster")...)
 	if hasStarted(before) {
-		errs = append(errs, validateUnchangedOnceSet(network.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
+		errs = append(errs, validateUnchangedOnceSet(ofNetwork.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
 		if before.Spec.Network.Subnet != after.Spec.Network.Subnet {
-			errs = append(errs, field.Invalid(network.Child("subnet"), after.Spec.Network.Subnet,
+			errs = append(errs, field.Invalid(ofNetwork.Child("subnet"), after.Spec.Network.Subnet,
 				"is immutable once the network is in use: "+containers))
 		}
 	}
@@ -147,7 +153,6 @@ func containerClusterTemplate() kind[*infrav1.ContainerClusterTemplate] {
 // its template says.
 func defaultClusterTemplate(template *infrav1.ContainerClusterTemplate) {
 	spec := &template.Spec.Template.Spec
-	defaultNetwork(&spec.Network)
 	if spec.LoadBalancer.Type == "" {
 		spec.LoadBalancer.Type = infrav1.LoadBalancerHAProxy
 	}
@@ -174,7 +179,11 @@ func ValidateClusterSpec(path *field.Path, spec *infrav1.ContainerClusterTemplat
 }
 
 func validateClusterTemplateUpdate(before, after *infrav1.ContainerClusterTemplate) field.ErrorList {
-	before = before.DeepCopy()
+	before, after = before.DeepCopy(), after.DeepCopy()
 	defaultClusterTemplate(before)
+	// Earlier releases filled it in, so that an unchanged manifest has another one.
+	if was, is := before.Spec.Template.Spec.Network.Name, &after.Spec.Template.Spec.Network.Name; was == network.DefaultName {
+		*is = cmp.Or(*is, was)
+	}
 	return validateImmutable(field.NewPath("spec", "template", "spec"), &before.Spec.Template.Spec, &after.Spec.Template.Spec, templateIsImmutable)
 }

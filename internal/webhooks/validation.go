@@ -210,14 +210,6 @@ func validateNoLoadBalancer(path *field.Path, given infrav1.LoadBalancer) field.
 	return errs
 }
 
-// defaultNetwork: a cluster stays on the network it began on, whatever a later
-// release takes for one that names none.
-func defaultNetwork(given *infrav1.Network) {
-	if given.Name == "" {
-		given.Name = network.DefaultName
-	}
-}
-
 func validateNetwork(path *field.Path, given infrav1.Network) field.ErrorList {
 	var errs field.ErrorList
 	var unusable *network.UnusableError

@@ -101,15 +101,15 @@ spec:
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	network, balancer := infrav1.Network{Name: "capcon"}, infrav1.LoadBalancer{Type: infrav1.LoadBalancerHAProxy}
+	balancer := infrav1.LoadBalancer{Type: infrav1.LoadBalancerHAProxy}
 	cases := map[string]struct {
 		reason string
 		input  infrav1.ContainerClusterSpec
 		want   infrav1.ContainerClusterSpec
 	}{
 		"Empty": {
-			"What is kept for life is written down; endpoint, port and image are not chosen here.",
-			infrav1.ContainerClusterSpec{}, infrav1.ContainerClusterSpec{Network: network, LoadBalancer: balancer},
+			"What is kept for life is written down; endpoint, port, image and network are not chosen here.",
+			infrav1.ContainerClusterSpec{}, infrav1.ContainerClusterSpec{LoadBalancer: balancer},
 		},
 		"Set": {
 			"What is set stays.",
@@ -117,9 +117,9 @@ func TestDefaults(t *testing.T) {
 			infrav1.ContainerClusterSpec{Network: infrav1.Network{Name: "a"}, LoadBalancer: infrav1.LoadBalancer{Type: infrav1.LoadBalancerNone}},
 		},
 		"Subnet": {
-			"A subnet is that of the default network.",
+			"A subnet is that of the network that the IP families of the Cluster decide.",
 			infrav1.ContainerClusterSpec{Network: infrav1.Network{Subnet: "10.0.0.0/24"}},
-			infrav1.ContainerClusterSpec{Network: infrav1.Network{Name: "capcon", Subnet: "10.0.0.0/24"}, LoadBalancer: balancer},
+			infrav1.ContainerClusterSpec{Network: infrav1.Network{Subnet: "10.0.0.0/24"}, LoadBalancer: balancer},
 		},
 	}
 	for name, tc := range cases {

@@ -147,9 +147,7 @@ func checkDefaults(t *testing.T, api client.Client) {
 	made := inputs.Decode(t, "ContainerCluster", "defaults", `spec: {}`)
 	must.Succeed(t, api.Create(t.Context(), made, client.DryRunAll))
 	cluster, _ := made.(*infrav1.ContainerCluster)
-	want := infrav1.ContainerClusterSpec{
-		Network: infrav1.Network{Name: "capcon"}, LoadBalancer: infrav1.LoadBalancer{Type: infrav1.LoadBalancerHAProxy},
-	}
+	want := infrav1.ContainerClusterSpec{LoadBalancer: infrav1.LoadBalancer{Type: infrav1.LoadBalancerHAProxy}}
 	if diff := cmp.Diff(want, cluster.Spec); diff != "" {
 		t.Errorf("An empty cluster becomes (-want +got):\n%s", diff)
 	}

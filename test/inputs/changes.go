@@ -85,6 +85,8 @@ func clusterGrows() map[string]Change {
 		"FailureDomains": {Reason: "Machines to come are spread over them.", Kind: cluster,
 			Before: `spec: {failureDomains: [{name: a, controlPlane: true}]}`,
 			After:  `spec: {failureDomains: [{name: b, controlPlane: true}, {name: c, controlPlane: false}]}`},
+		"NetworkOfFamilies": {Reason: "The controller sets the one that the Cluster's IP families decide.", Kind: cluster,
+			Before: `spec: {loadBalancer: {type: HAProxy}}`, After: `spec: {loadBalancer: {type: HAProxy}, network: {name: capcon-ipv6}}`},
 		"NetworkBeforeItIsUsed": {Reason: "One that turned out to be unusable is exchanged.", Kind: cluster,
 			Before: `spec: {network: {name: other, subnet: 10.0.0.0/24}}`, After: `spec: {network: {name: capcon}}`},
 		"Labels": {Reason: "Cluster API writes them.", Kind: cluster,

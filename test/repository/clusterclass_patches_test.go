@@ -82,8 +82,10 @@ func TestClusterClassPatches(t *testing.T) {
 			"The provider has one.", values{"loadBalancer": `{"type":"HAProxy","image":""}`},
 			map[string]values{clusterKind: {"loadBalancer": `{"type":"HAProxy"}`}},
 		},
-		"network": {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
-		"storage": {"It is the cluster's.", values{"storage": `{"type":"None"}`}, map[string]values{clusterKind: {"storage": `{"type":"None"}`}}},
+		"network":            {"It is the cluster's.", values{"network": `{"name":"x"}`}, map[string]values{clusterKind: {"network": `{"name":"x"}`}}},
+		"subnet":             {"It is the cluster's.", values{"network": `{"name":"","subnet":"fd00:1::/64"}`}, map[string]values{clusterKind: {"network": `{"subnet":"fd00:1::/64"}`}}},
+		"network by default": {"The provider chooses it.", values{"network": `{"name":""}`}, nil},
+		"storage":            {"It is the cluster's.", values{"storage": `{"type":"None"}`}, map[string]values{clusterKind: {"storage": `{"type":"None"}`}}},
 		"load balancers of Services": {
 			"They are the cluster's.", values{"serviceLoadBalancer": `{"type":"None"}`},
 			map[string]values{clusterKind: {"serviceLoadBalancer": `{"type":"None"}`}},

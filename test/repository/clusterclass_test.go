@@ -177,7 +177,7 @@ func TestClusterClassVariables(t *testing.T) {
 		"no image":           {"The flavor leaves the choice to the provider.", values{"loadBalancer": `{"image":""}`}, values{"loadBalancer": `{"image":"","type":"HAProxy"}`}},
 		"no load balancer":   {"The endpoint is external.", values{"loadBalancer": `{"type":"None"}`}, values{"loadBalancer": `{"type":"None"}`}},
 		"other balancer":     {"There are two.", values{"loadBalancer": `{"type":"nginx"}`}, nil},
-		"network":            {"The default is completed.", values{"network": `{"subnet":"172.30.0.0/16"}`}, values{"network": `{"subnet":"172.30.0.0/16","name":"capcon"}`}},
+		"network":            {"The provider chooses its name by the Cluster's IP families.", values{"network": `{"subnet":"172.30.0.0/16"}`}, values{"network": `{"subnet":"172.30.0.0/16"}`}},
 		"storage":            {"The default is completed.", values{"storage": `{}`}, values{"storage": `{"type":"NodeLocal"}`}},
 		"service balancer":   {"The default is completed.", values{"serviceLoadBalancer": `{}`}, values{"serviceLoadBalancer": `{"type":"HAProxy"}`}},
 		"other storage":      {"There are two.", values{"storage": `{"type":"NFS"}`}, nil},

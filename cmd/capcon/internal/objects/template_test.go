@@ -46,6 +46,7 @@ func TestClusterctlTemplate(t *testing.T) {
 	byFile := fileObjects(t, map[string]string{
 		"CLUSTER_NAME": v.Name, "NAMESPACE": v.Namespace, "KUBERNETES_VERSION": v.KubernetesVersion,
 		"CONTROL_PLANE_MACHINE_COUNT": "1", "WORKER_MACHINE_COUNT": "1", "CONTAINER_NODE_IMAGE": v.NodeImage, "CONTAINER_LOAD_BALANCER_IMAGE": v.LoadBalancerImage,
+		"CONTAINER_NETWORK": v.Network,
 	})
 	variables, _, err := unstructured.NestedSlice(byFile[0], "spec", "topology", "variables")
 	if err != nil || !cmp.Equal(variables[len(variables)-1], any(map[string]any{"name": "cni", "value": "default"})) {
