@@ -62,11 +62,23 @@ main() {
       run "${part}" "${engine}"
     done
   done
+  remove_interrupted
   for part in "${parts_together[@]}"; do
     run_together "${part}"
   done
   report
   echo "PASS: all ${#summary[@]} parts in ${SECONDS} s."
+}
+
+# remove_interrupted removes the cluster of a quick start that was interrupted, which began to run
+# with its engine. The quick start does so too, but the suite before it fails by its limits next to
+# a cluster.
+remove_interrupted() {
+  local engine
+  make build-capcon
+  for engine in "${engines[@]}"; do
+    KUBECONFIG=_artifacts/kubeconfig bin/capcon down quickstart-test --engine "${engine}" >/dev/null || true # the quick start says why
+  done
 }
 
 # run runs a part, on an engine if one is named, and ends everything where it does
