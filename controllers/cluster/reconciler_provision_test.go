@@ -309,6 +309,20 @@ func endpoints() map[string]reconcileTest {
 			},
 			assert: noLoadBalancer,
 		},
+		"NetworkOfEarlierRelease": {
+			reason: "A cluster that began before names were recorded stays on the network it is on.",
+			args:   args{options: append(spec(func(s *infrav1.ContainerClusterSpec) { s.LoadBalancer.HostPort = 30001 }), ranges([]string{"10.244.0.0/16", "fd00:10:244::/56"}, nil))},
+			want: want{
+				networkReady: "False/" + infrav1.NetworkUnusableReason, loadBalancerReady: "absent", ready: "False/NotReady",
+				message: `network "capcon" has no IPv6 subnet, and the cluster has IPv6 ranges; use another network, such as capcon-ipv6`, requeueAfter: anyDelay,
+			},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				if name := get(w).Spec.Network.Name; name != network.DefaultName {
+					t.Errorf("the network is %q", name)
+				}
+			},
+		},
 		"TwoRangesOfOneFamily": {
 			reason: "kubeadm would refuse them in the first node.",
 			args:   args{options: []builders.Option{ranges([]string{"10.244.0.0/16", "10.245.0.0/16"}, nil)}},
