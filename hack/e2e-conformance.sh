@@ -23,8 +23,9 @@
 # Environment:
 #   ENGINE        docker, podman or auto (default)
 #   SUITE         storage: the tests of storage drivers instead, with the default
-#                 StorageClass; load-balancer: those of Services of type LoadBalancer.
-#                 Their results are printed only
+#                 StorageClass; load-balancer: those of Services of type LoadBalancer;
+#                 dual-stack: those of both IP families, on a cluster with both. Their
+#                 results are printed only
 #   SHORT         yes: only some tests of the Pod network, DNS, volumes and Services
 #   PROCS         tests that run at the same time; default 4
 #   SKIP_CLEANUP  not empty: the cluster stays, for another run
@@ -66,6 +67,9 @@ main() {
   elif [[ "${SUITE:-}" == load-balancer ]]; then
     # Not supported: UDP, Services without node ports, source ranges of Pods (ADR 0012).
     run load-balancer "${PROCS:-4}" '\[sig-network\] LoadBalancers' 'UDP|without NodePort|source ranges|\[Disruptive\]' || passed=false
+  elif [[ "${SUITE:-}" == dual-stack ]]; then
+    # Not supported: UDP of load balancers.
+    run dual-stack "${PROCS:-4}" '\[Feature:IPv6DualStack\]' '\[Disruptive\]|\[Feature:SCTP' || passed=false
   elif [[ -n "${SHORT:-}" ]]; then
     run short "${PROCS:-4}" "${short}" '\[Serial\]' || passed=false
   else
@@ -97,10 +101,13 @@ published() { sed -n "s/.*\"$2\": \"\(.*\)\".*/\1/p" "${image_archives}/$1.json"
 # create_cluster with the tests' images in its nodes. Parts that ran on another cluster
 # run again.
 create_cluster() {
-  local node container archive
+  local node container archive families=()
+  if [[ "${SUITE:-}" == dual-stack ]]; then
+    families=(--ip-family dual)
+  fi
   kubeconfig="${into}/kubeconfig"
   export KUBECONFIG="${kubeconfig}.user"
-  bin/capcon up "${cluster}" --workers 2 --engine "${ENGINE}"
+  bin/capcon up "${cluster}" --workers 2 "${families[@]}" --engine "${ENGINE}"
   bin/capcon kubeconfig "${cluster}" --engine "${ENGINE}" >"${kubeconfig}.new"
   if ! cmp --silent "${kubeconfig}.new" "${kubeconfig}"; then
     rm -f "${into}"/*.xml

@@ -32,7 +32,7 @@ help:
 
 all: Quickstart tutorials KindConfig Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext Examples UnreachableNetwork RemoteEngine FailureDomains IPFamilies ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
-##@ Clusters: capcon on a real engine (e2e/capcon)
+##@ Clusters: capcon on a real engine (e2e/capcon; IP_FAMILY=dual or ipv6 for those that a test creates without families)
 
 Quickstart: ## The quick start, with the steps that "make test" runs on the other engine
 	@ALL=yes $(CLUSTER) $@
@@ -123,6 +123,9 @@ conformance: ## Kubernetes' conformance tests on a cluster of three nodes (SHORT
 
 storage: ## Kubernetes' tests of storage drivers with the default StorageClass
 	@SUITE=storage hack/e2e-conformance.sh
+
+dual-stack: ## Kubernetes' tests of clusters with both IP families, on one
+	@SUITE=dual-stack hack/e2e-conformance.sh
 
 load-balancer: ## Kubernetes' tests of Services of type LoadBalancer
 	@SUITE=load-balancer hack/e2e-conformance.sh

@@ -19,7 +19,12 @@ limitations under the License.
 package upstream
 
 import (
+	"strings"
+
 	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
@@ -49,6 +54,53 @@ var _ = ginkgo.Describe("QuickStart machine-pool", func() {
 var _ = ginkgo.Describe("QuickStart ignition", func() {
 	upstream.QuickStartSpec(ctx, func() upstream.QuickStartSpecInput { return quickStart(ptr.To("ignition"), validate(false)) })
 })
+
+var _ = ginkgo.Describe("QuickStart dual stack, IPv4 primary", func() {
+	upstream.QuickStartSpec(ctx, func() upstream.QuickStartSpecInput {
+		return quickStart(ptr.To("topology-dual-stack-ipv4-primary"), addresses(corev1.IPv4Protocol, corev1.IPv6Protocol))
+	})
+})
+
+var _ = ginkgo.Describe("QuickStart dual stack, IPv6 primary", func() {
+	upstream.QuickStartSpec(ctx, func() upstream.QuickStartSpecInput {
+		return quickStart(ptr.To("topology-dual-stack-ipv6-primary"), addresses(corev1.IPv6Protocol, corev1.IPv4Protocol))
+	})
+})
+
+var _ = ginkgo.Describe("QuickStart IPv6", func() {
+	upstream.QuickStartSpec(ctx, func() upstream.QuickStartSpecInput {
+		return quickStart(ptr.To("topology-ipv6"), addresses(corev1.IPv6Protocol))
+	})
+})
+
+// addresses checks that all Nodes and the Service of the API have these IP families, the primary one first.
+func addresses(want ...corev1.IPFamily) validation {
+	return func(proxy framework.ClusterProxy, namespace, clusterName string) {
+		cluster := proxy.GetWorkloadCluster(ctx, namespace, clusterName).GetClientSet().CoreV1()
+		nodes, err := cluster.Nodes().List(ctx, metav1.ListOptions{})
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		gomega.Expect(nodes.Items).NotTo(gomega.BeEmpty())
+		for _, node := range nodes.Items {
+			var families []corev1.IPFamily
+			for _, address := range node.Status.Addresses {
+				if address.Type == corev1.NodeInternalIP {
+					families = append(families, familyOf(address.Address))
+				}
+			}
+			gomega.Expect(families).To(gomega.Equal(want), "IP families of Node "+node.Name)
+		}
+		dns, err := cluster.Services(metav1.NamespaceSystem).Get(ctx, "kube-dns", metav1.GetOptions{})
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		gomega.Expect(dns.Spec.IPFamilies[0]).To(gomega.Equal(want[0]), "primary IP family of Services")
+	}
+}
+
+func familyOf(address string) corev1.IPFamily {
+	if strings.Contains(address, ":") {
+		return corev1.IPv6Protocol
+	}
+	return corev1.IPv4Protocol
+}
 
 // validation of the objects of a cluster that is provisioned.
 type validation func(proxy framework.ClusterProxy, namespace, clusterName string)

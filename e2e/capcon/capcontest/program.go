@@ -26,6 +26,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -111,12 +112,23 @@ func (c *Program) MustShow(args ...string) string {
 	return string(output)
 }
 
+// withFamilies are the arguments with the IP families that IP_FAMILY in the environment has for clusters that "up"
+// creates, unless the test or a file decides them.
+func withFamilies(args []string) []string {
+	family := os.Getenv("IP_FAMILY")
+	decided := slices.ContainsFunc(args, func(arg string) bool { return slices.Contains([]string{"-f", "--ip-family", "--pod-cidr"}, arg) })
+	if family == "" || len(args) == 0 || args[0] != "up" || decided {
+		return args
+	}
+	return append(slices.Clone(args), "--ip-family", family)
+}
+
 // Command on the engine of the tests has a state and a kubeconfig of its own for each engine: the tests of two engines run at
 // the same time with clusters of the same names, and one that is recorded on another engine is
 // unknown.
 func (c *Program) Command(ctx context.Context, args ...string) *exec.Cmd {
 	c.T.Helper()
-	command := exec.CommandContext(ctx, c.Path, append([]string{"--engine", integration.EngineName()}, args...)...)
+	command := exec.CommandContext(ctx, c.Path, append([]string{"--engine", integration.EngineName()}, withFamilies(args)...)...)
 	kubeconfig := UserKubeconfig(c.T)
 	command.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Dir(kubeconfig), "KUBECONFIG="+kubeconfig)
 	command.SysProcAttr = c.Attributes
