@@ -97,11 +97,13 @@ type Network struct {
 	Name string `json:"name,omitempty"`
 
 	// subnet in CIDR notation for a network to be created, such as
-	// 172.30.0.0/16. By default the engine chooses one that fits the routes
-	// of its host.
+	// 172.30.0.0/16, or one of each IP family separated by a comma, such as
+	// 172.30.0.0/16,fd00:30::/64. By default the engine chooses that of IPv4 so that it
+	// fits the routes of its host, and that of IPv6, if the Cluster has IPv6
+	// ranges, is a random one of fd00::/8.
 	// +optional
 	// +kubebuilder:validation:MinLength=9
-	// +kubebuilder:validation:MaxLength=43
+	// +kubebuilder:validation:MaxLength=87
 	Subnet string `json:"subnet,omitempty"`
 }
 

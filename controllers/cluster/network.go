@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,34 +41,56 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	if err := r.checkIPv6(s); err != nil {
 		return err
 	}
-	request := network.Request{Name: s.networkName(), Families: s.families()}
-	if subnet := s.containerCluster.Spec.Network.Subnet; subnet != "" {
-		prefix, err := network.ParseSubnet(subnet)
-		if err != nil {
-			return reconcile.Wait{Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkUnusableReason, Message: "spec.network: " + err.Error()}
-		}
-		request.Subnets = []netip.Prefix{prefix}
+	request := network.Request{Name: s.networkName(), Families: rangesFamilies(s.cluster)}
+	subnets, err := network.ParseSubnets(s.containerCluster.Spec.Network.Subnet)
+	if err == nil && !s.provisioned() {
+		err = network.CheckOverlap(subnets, s.ranges())
 	}
+	if err != nil {
+		return reconcile.Wait{Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkUnusableReason, Message: "spec.network: " + err.Error()}
+	}
+	request.Subnets = subnets
 	request.Created = func(created engine.Network) {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkCreated", "Create", "Created network %s", created.Name)
 	}
 	existing, err := network.Ensure(ctx, r.Engine, request)
+	if len(existing.Subnets) > 0 && (err == nil || s.provisioned()) {
+		s.containerCluster.Status.Network = networkStatus(existing)
+	}
 	if err != nil {
 		return s.networkError(err)
+	}
+	if err := s.checkRanges(existing); err != nil {
+		return err
 	}
 	if err := r.joinNetwork(ctx, s, existing); err != nil {
 		return s.networkError(err)
 	}
-	s.containerCluster.Status.Network = networkStatus(existing)
 	s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionTrue, infrav1.NetworkReadyReason, "")
 	return nil
+}
+
+// ranges of Pods and Services of the Cluster.
+func (s *scope) ranges() network.Ranges {
+	return network.Ranges{Pods: s.cluster.Spec.ClusterNetwork.Pods.CIDRBlocks, Services: s.cluster.Spec.ClusterNetwork.Services.CIDRBlocks}
+}
+
+// checkRanges refuses Pods and Services with addresses of the network: no node could reach one or the other.
+func (s *scope) checkRanges(existing engine.Network) error {
+	err := s.ranges().CheckNetwork(existing)
+	if err == nil || s.provisioned() {
+		return nil
+	}
+	return reconcile.Wait{
+		Condition: infrav1.NetworkReadyCondition, Reason: infrav1.AddressRangesInvalidReason, Message: "of the Cluster: " + err.Error(),
+	}
 }
 
 // checkIPv6 refuses IPv6 where the kernel of the engine's host is known to lack it: engines say so
 // in different words, and some only when a container starts.
 func (r *Reconciler) checkIPv6(s *scope) error {
 	host, known := r.Host.Known()
-	if !known || host.Probed.IPv6 != 0 || !s.families().Has(network.IPv6) {
+	if !known || host.Probed.IPv6 != 0 || !rangesFamilies(s.cluster).Has(network.IPv6) {
 		return nil
 	}
 	return reconcile.Wait{
@@ -94,6 +115,12 @@ func (s *scope) networkError(err error) error {
 	failure := reconcile.Failure{
 		Err:       fmt.Errorf("ensure network %q: %w", s.networkName(), err),
 		Condition: infrav1.NetworkReadyCondition, Reason: infrav1.NetworkNotReadyReason, Message: err.Error(),
+	}
+	var unusable *network.UnusableError
+	if errors.As(err, &unusable) && unusable.Lacks != "" && s.provisioned() {
+		// Its name cannot be changed any more.
+		failure.Message = fmt.Sprintf("network %q %s; the cluster continues with %v: for %s, create another cluster",
+			unusable.Network, unusable.Reason, s.families(), unusable.Lacks)
 	}
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):

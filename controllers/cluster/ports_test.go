@@ -17,10 +17,15 @@ limitations under the License.
 package cluster_test
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -79,6 +84,43 @@ func TestFamiliesOfLoadBalancer(t *testing.T) {
 				t.Errorf("%s Want %q and two servers in %s:\n%s", tc.reason, tc.listens, tc.servers, text)
 			}
 		})
+	}
+}
+
+// TestNetworkOfAnEarlierRelease: a cluster that was provisioned on a network without a family of its ranges keeps the load
+// balancer that it has, and says why it lacks the family.
+func TestNetworkOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string][]string{
+		"IPv4 first": {"10.244.0.0/16", "fd00:10:244::/56"}, "IPv6 first": {"fd00:10:244::/56", "10.244.0.0/16"}, "IPv6": {"fd00:10:244::/56"},
+	} {
+		for _, recorded := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, subnets recorded %t", name, recorded), func(t *testing.T) {
+				t.Parallel()
+				w := twoControlPlanes(t, ranges([]string{"10.244.0.0/16"}, nil))
+				config := func() string { return string(must.Get(w.Engine.ReadFile(balancer(), haproxy.ConfigPath))(t)) }
+				before, container := config(), must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
+				world.Edit(w, builders.Cluster, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.ClusterNetwork.Pods.CIDRBlocks = later })
+				if !recorded {
+					object := get(w)
+					object.Status.Network = infrav1.NetworkStatus{}
+					must.Succeed(t, w.Client.Status().Update(t.Context(), object))
+				}
+				for range 3 {
+					_, _ = w.ReconcileCluster()
+				}
+				if diff := gocmp.Diff(before, config()); diff != "" {
+					t.Errorf("configuration of the load balancer (-before, +after):\n%s", diff)
+				}
+				if after := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t); after.ID != container.ID {
+					t.Error("the load balancer was recreated")
+				}
+				const want = `network "capcon" has no IPv6 subnet, and the cluster has IPv6 ranges; the cluster continues with [IPv4]: for IPv6, create another cluster`
+				if state, message := world.State(get(w), infrav1.NetworkReadyCondition); state != "False/"+infrav1.NetworkUnusableReason || message != want {
+					t.Errorf("NetworkReady is %s: %s", state, message)
+				}
+			})
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ limitations under the License.
 package cluster_test
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"testing"
@@ -56,6 +57,32 @@ func invalidInput() map[string]reconcileTest {
 				setup:   network(engine.NetworkSpec{Name: "mine"}),
 			},
 			want: want{networkReady: unusable, loadBalancerReady: "absent", ready: notReady, message: "use its subnet", requeueAfter: reconcile.UserInterval},
+		},
+		"SubnetOfPods": {
+			reason: "Nodes would not reach the Pods.",
+			args:   args{options: append(named("mine", "10.244.0.0/24,fd00:9::/64"), ranges([]string{"10.244.0.0/16"}, nil))},
+			want: want{
+				networkReady: unusable, loadBalancerReady: "absent", ready: notReady,
+				message: `spec.network: subnet "10.244.0.0/24" overlaps the range 10.244.0.0/16 of Pods (spec.clusterNetwork.pods.cidrBlocks of the Cluster); use another subnet`,
+			},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				if _, err := w.Engine.InspectNetwork(t.Context(), "mine"); !errors.Is(err, engine.ErrNotFound) {
+					t.Errorf("the network is there: %v", err)
+				}
+			},
+		},
+		"PodsOnTheNetwork": {
+			reason: "The network may be in use.",
+			args: args{
+				options: append(named("mine", ""), ranges([]string{"10.77.1.0/24"}, nil)),
+				setup:   network(engine.NetworkSpec{Name: "mine", Subnets: []netip.Prefix{prefix("10.77.0.0/16")}}),
+			},
+			want: want{
+				networkReady: "False/" + infrav1.AddressRangesInvalidReason, loadBalancerReady: "absent", ready: notReady,
+				message: `of the Cluster: spec.clusterNetwork.pods.cidrBlocks: "10.77.1.0/24" overlaps subnet 10.77.0.0/16 of network "mine"; use another range`,
+			},
+			assert: noLoadBalancer,
 		},
 		"SubnetTaken": {
 			reason: "Two networks cannot have one subnet.",

@@ -58,7 +58,7 @@ func provisioning() map[string]reconcileTest {
 			reason: "A network that does not exist is created, and marked as ours to remove.",
 			args: args{
 				options: spec(func(s *infrav1.ContainerClusterSpec) {
-					s.Network = infrav1.Network{Name: "mine", Subnet: "10.77.0.0/24"}
+					s.Network = infrav1.Network{Name: "mine", Subnet: "10.77.0.0/24,fd00:77::/64"}
 				}),
 			},
 			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
@@ -66,7 +66,7 @@ func provisioning() map[string]reconcileTest {
 				t.Helper()
 				event("NetworkCreated")(t, w)
 				found := must.Get(w.Engine.InspectNetwork(t.Context(), "mine"))(t)
-				if found.Labels[identity.LabelManaged] == "" || found.Subnets[0].Prefix != prefix("10.77.0.0/24") {
+				if found.Labels[identity.LabelManaged] == "" || found.Subnets[0].Prefix != prefix("10.77.0.0/24") || found.Subnets[1].Prefix != prefix("fd00:77::/64") {
 					t.Errorf("the network is %+v", found)
 				}
 			},

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,12 +90,27 @@ func networkName(containerCluster *infrav1.ContainerCluster) string {
 	return cmp.Or(containerCluster.Spec.Network.Name, network.DefaultName)
 }
 
-// families of the cluster.
-func (s *scope) families() network.Families { return Families(s.cluster) }
+// families of the cluster on its network.
+func (s *scope) families() network.Families { return Families(s.cluster, s.containerCluster) }
 
-// Families of a Cluster; IPv4 where its ranges are invalid: its infrastructure was provisioned
+// Families of a Cluster on the network of its infrastructure, which may be nil. A network that lacks one has a
+// cluster that was provisioned before its families were checked: nothing of it changes.
+func Families(cluster *clusterv1.Cluster, infrastructure *infrav1.ContainerCluster) network.Families {
+	if infrastructure == nil {
+		return rangesFamilies(cluster)
+	}
+	var subnets []netip.Prefix
+	for _, text := range infrastructure.Status.Network.Subnets {
+		if subnet, err := netip.ParsePrefix(text); err == nil {
+			subnets = append(subnets, subnet)
+		}
+	}
+	return rangesFamilies(cluster).On(subnets)
+}
+
+// rangesFamilies are those of a Cluster's ranges; IPv4 where they are invalid: its infrastructure was provisioned
 // before they were checked.
-func Families(cluster *clusterv1.Cluster) network.Families {
+func rangesFamilies(cluster *clusterv1.Cluster) network.Families {
 	if families, err := familiesOf(cluster); err == nil {
 		return families
 	}

@@ -105,7 +105,9 @@ func (s *scope) networkName() string {
 	return network.DefaultName
 }
 
-func (s *scope) families() network.Families { return containercluster.Families(s.cluster) }
+func (s *scope) families() network.Families {
+	return containercluster.Families(s.cluster, s.containerCluster)
+}
 
 func (s *scope) role() identity.Role {
 	if util.IsControlPlaneMachine(s.machine) {

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
@@ -54,6 +55,27 @@ func (e *SubnetError) Error() string {
 // and of one machine: the lower half of eight holds the network's own, the
 // gateway's and these.
 const leastHostBits = 3
+
+// ParseSubnets reads the subnets that a network is to be created with: a comma-separated list with at most one
+// of each family, as in Kubernetes' flags; none of an empty one. Otherwise: *SubnetError.
+func ParseSubnets(list string) ([]netip.Prefix, error) {
+	if list == "" {
+		return nil, nil
+	}
+	var subnets []netip.Prefix
+	for text := range strings.SplitSeq(list, ",") {
+		subnet, err := ParseSubnet(strings.TrimSpace(text))
+		if err != nil {
+			return nil, err
+		}
+		same := func(other netip.Prefix) bool { return FamilyOf(other.Addr()) == FamilyOf(subnet.Addr()) }
+		if at := slices.IndexFunc(subnets, same); at >= 0 {
+			return nil, &SubnetError{subnet.String(), fmt.Sprintf("is of the same family as %s", subnets[at]), "use at most one subnet of each family"}
+		}
+		subnets = append(subnets, subnet)
+	}
+	return subnets, nil
+}
 
 // ParseSubnet reads a subnet that a network is to be created with. One that no
 // engine would create, or that has no room for a cluster: *SubnetError.

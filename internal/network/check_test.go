@@ -18,9 +18,11 @@ package network_test
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"testing"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
@@ -83,6 +85,70 @@ func TestParseSubnet(t *testing.T) {
 			var refused *network.SubnetError
 			if !errors.As(err, &refused) || refused.Reason != tc.want || refused.Remedy != tc.remedy {
 				t.Errorf("%s\nParseSubnet = %v, %v, want it refused: %s: %s", tc.reason, prefix, err, tc.want, tc.remedy)
+			}
+		})
+	}
+}
+
+func TestParseSubnets(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason, list, want, refused string
+	}{
+		"none":       {"They are chosen.", "", "[]", ""},
+		"one":        {"As before there were two.", "172.30.0.0/16", "[172.30.0.0/16]", ""},
+		"both":       {"As ranges of Kubernetes are written.", "172.30.0.0/16,fd00:30::/64", "[172.30.0.0/16 fd00:30::/64]", ""},
+		"spaces":     {"They are no difference.", "fd00:30::/64, 172.30.0.0/16", "[fd00:30::/64 172.30.0.0/16]", ""},
+		"one family": {"A network has one of each.", "10.1.0.0/16,10.2.0.0/16", "", `subnet "10.2.0.0/16" is of the same family as 10.1.0.0/16; use at most one subnet of each family`},
+		"second":     {"Each is checked.", "10.1.0.0/16,fd00::1/64", "", `subnet "fd00::1/64" has host bits set; use fd00::/64`},
+		"empty":      {"It was forgotten.", "10.1.0.0/16,", "", `subnet "" is not in CIDR notation; use for example 172.30.0.0/16 or fd00:30::/64`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subnets, err := network.ParseSubnets(tc.list)
+			if got := fmt.Sprint(err); tc.refused != "" && got != tc.refused || tc.refused == "" && (err != nil || fmt.Sprint(subnets) != tc.want) {
+				t.Errorf("%s\nParseSubnets = %v, %v, want %s%s", tc.reason, subnets, err, tc.want, tc.refused)
+			}
+		})
+	}
+}
+
+// TestOverlaps of subnets and networks with ranges of Pods and Services.
+func TestOverlaps(t *testing.T) {
+	t.Parallel()
+	ranges := network.Ranges{Pods: []string{"10.244.0.0/16", "fd00:10:244::/56"}, Services: []string{"10.128.0.0/12", "nonsense"}}
+	cases := map[string]struct{ subnet, bySubnet, byRange string }{
+		"apart": {"172.30.0.0/16", "", ""},
+		"Pods": {
+			"10.244.3.0/24", `subnet "10.244.3.0/24" overlaps the range 10.244.0.0/16 of Pods (spec.clusterNetwork.pods.cidrBlocks of the Cluster); use another subnet`,
+			`spec.clusterNetwork.pods.cidrBlocks: "10.244.0.0/16" overlaps subnet 10.244.3.0/24 of network "mine"; use another range`,
+		},
+		"Pods, IPv6": {
+			"fd00:10::/32", `subnet "fd00:10::/32" overlaps the range fd00:10:244::/56 of Pods (spec.clusterNetwork.pods.cidrBlocks of the Cluster); use another subnet`,
+			`spec.clusterNetwork.pods.cidrBlocks: "fd00:10:244::/56" overlaps subnet fd00:10::/32 of network "mine"; use another range`,
+		},
+		"Services": {
+			"10.130.0.0/16", `subnet "10.130.0.0/16" overlaps the range 10.128.0.0/12 of Services (spec.clusterNetwork.services.cidrBlocks of the Cluster); use another subnet`,
+			`spec.clusterNetwork.services.cidrBlocks: "10.128.0.0/12" overlaps subnet 10.130.0.0/16 of network "mine"; use another range`,
+		},
+	}
+	text := func(err error) string {
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			subnet := netip.MustParsePrefix(tc.subnet)
+			if got := text(network.CheckOverlap([]netip.Prefix{subnet}, ranges)); got != tc.bySubnet {
+				t.Errorf("CheckOverlap = %s, want %s", got, tc.bySubnet)
+			}
+			existing := engine.Network{Name: "mine", Subnets: []engine.Subnet{{Prefix: netip.MustParsePrefix("192.168.9.0/24")}, {Prefix: subnet}}}
+			if got := text(ranges.CheckNetwork(existing)); got != tc.byRange {
+				t.Errorf("CheckNetwork = %s, want %s", got, tc.byRange)
 			}
 		})
 	}

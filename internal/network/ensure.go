@@ -67,6 +67,8 @@ type UnusableError struct {
 	Network string
 	// Reason and Remedy, for users.
 	Reason, Remedy string
+	// Lacks is the family that the cluster has and the network lacks; empty if that is not the reason.
+	Lacks Family
 }
 
 // Error implements error.
@@ -81,7 +83,7 @@ func (e *UnusableError) Is(target error) bool { return target == ErrUnusable }
 // it is absent. It may be called by many processes concurrently: one of them
 // creates. A name that CheckName refuses, and a network that exists and lacks
 // a requested IPv4 or IPv6 subnet or family, has another one, is no bridge, or takes no
-// static addresses: *UnusableError. A subnet taken by another network: a
+// static addresses: *UnusableError, with the network. A subnet taken by another network: a
 // ConflictError of ResourceSubnet.
 func Ensure(ctx context.Context, networks engine.Networks, request Request) (engine.Network, error) {
 	name := cmp.Or(request.Name, DefaultName)
@@ -95,10 +97,7 @@ func Ensure(ctx context.Context, networks engine.Networks, request Request) (eng
 	if err != nil {
 		return engine.Network{}, fmt.Errorf("ensure network %q: %w", name, err)
 	}
-	if err := usable(network, request); err != nil {
-		return engine.Network{}, err
-	}
-	return network, nil
+	return network, usable(network, request)
 }
 
 func create(ctx context.Context, networks engine.Networks, name string, request Request) (engine.Network, error) {
@@ -151,8 +150,8 @@ func usable(network engine.Network, request Request) error {
 	if len(network.Subnets) == 0 {
 		return unusable("has no subnet", remedyOther)
 	}
-	if reason, remedy := lacking(network, request); reason != "" {
-		return unusable(reason, remedy)
+	if err := lacking(network, request); err != nil {
+		return err
 	}
 	for _, prefix := range request.Subnets {
 		at := slices.IndexFunc(network.Subnets, func(s engine.Subnet) bool { return s.Prefix.Addr().BitLen() == prefix.Addr().BitLen() })
@@ -173,18 +172,21 @@ func usable(network engine.Network, request Request) error {
 	return nil
 }
 
-// lacking says which family a network lacks; empty if none.
-func lacking(network engine.Network, request Request) (reason, remedy string) {
+// lacking says which family a network lacks: *UnusableError.
+func lacking(network engine.Network, request Request) error {
 	has := func(family Family) bool {
 		return slices.ContainsFunc(network.Subnets, func(s engine.Subnet) bool { return FamilyOf(s.Prefix.Addr()) == family })
 	}
 	switch {
 	case request.Families.Has(IPv6) && !has(IPv6):
-		return "has no IPv6 subnet, and the cluster has IPv6 ranges", remedyFamily
+		return &UnusableError{Network: network.Name, Lacks: IPv6, Reason: "has no IPv6 subnet, and the cluster has IPv6 ranges", Remedy: remedyFamily}
 	case !has(IPv4) && len(request.Subnets) == 0:
-		return "has no IPv4 subnet", "set its IPv6 subnet in spec.network.subnet, or use another network"
+		return &UnusableError{
+			Network: network.Name, Lacks: IPv4, Reason: "has no IPv4 subnet",
+			Remedy: "set its IPv6 subnet in spec.network.subnet, or use another network",
+		}
 	}
-	return "", ""
+	return nil
 }
 
 const remedyFamily = "use another network, such as " + IPv6Name + "; it is created with both families if it does not exist"

@@ -130,6 +130,19 @@ func familiesOf(ranges []netip.Prefix) Families {
 // Has reports whether the family is one of them.
 func (f Families) Has(family Family) bool { return slices.Contains(f, family) }
 
+// On a network with these subnets: those that it has. A network with none of them has its own; without subnets
+// nothing is known of it.
+func (f Families) On(subnets []netip.Prefix) Families {
+	if len(subnets) == 0 {
+		return f
+	}
+	has := familiesOf(subnets)
+	if both := slices.DeleteFunc(slices.Clone(f), func(family Family) bool { return !has.Has(family) }); len(both) > 0 {
+		return both
+	}
+	return has
+}
+
 // Choose the addresses of these families, in their order.
 func (f Families) Choose(addresses []netip.Addr) []netip.Addr {
 	var chosen []netip.Addr

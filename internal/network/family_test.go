@@ -145,3 +145,28 @@ func TestEnsureFamilies(t *testing.T) {
 		})
 	}
 }
+
+func TestFamiliesOnNetwork(t *testing.T) {
+	t.Parallel()
+	dual := network.Families{network.IPv6, network.IPv4}
+	cases := map[string]struct {
+		reason   string
+		families network.Families
+		subnets  []netip.Prefix
+		want     network.Families
+	}{
+		"unknown":   {"Nothing is known of the network.", dual, nil, dual},
+		"both":      {"The order is that of the ranges.", dual, prefixes("172.30.0.0/16", "fd00::/64"), dual},
+		"IPv4 only": {"It cannot have the other.", dual, prefixes("172.30.0.0/16"), network.Families{network.IPv4}},
+		"another":   {"The containers have that.", network.Families{network.IPv6}, prefixes("172.30.0.0/16"), network.Families{network.IPv4}},
+		"one":       {"Kubernetes does not use the other.", network.Families{network.IPv6}, prefixes("172.30.0.0/16", "fd00::/64"), network.Families{network.IPv6}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tc.want, tc.families.On(tc.subnets)); diff != "" {
+				t.Errorf("%s (-want, +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

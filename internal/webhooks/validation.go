@@ -216,12 +216,13 @@ func validateNetwork(path *field.Path, given infrav1.Network) field.ErrorList {
 	if errors.As(network.CheckName(given.Name), &unusable) {
 		errs = append(errs, field.Invalid(path.Child("name"), given.Name, unusable.Reason+"; "+unusable.Remedy))
 	}
-	if given.Subnet == "" {
-		return errs
-	}
 	var refused *network.SubnetError
-	if _, err := network.ParseSubnet(given.Subnet); errors.As(err, &refused) {
-		errs = append(errs, field.Invalid(path.Child("subnet"), given.Subnet, refused.Reason+"; "+refused.Remedy))
+	if _, err := network.ParseSubnets(given.Subnet); errors.As(err, &refused) {
+		reason := refused.Reason
+		if refused.Subnet != given.Subnet {
+			reason = refused.Subnet + " " + reason
+		}
+		errs = append(errs, field.Invalid(path.Child("subnet"), given.Subnet, reason+"; "+refused.Remedy))
 	}
 	return errs
 }
@@ -229,12 +230,13 @@ func validateNetwork(path *field.Path, given infrav1.Network) field.ErrorList {
 // validateAddress says whether a container on the network can have the address. It
 // can say so only of a subnet that is given.
 func validateAddress(path *field.Path, address netip.Addr, given infrav1.Network) field.ErrorList {
-	subnet, err := network.ParseSubnet(given.Subnet)
-	if err != nil || subnet.Addr().BitLen() != address.BitLen() {
+	subnets, err := network.ParseSubnets(given.Subnet)
+	at := slices.IndexFunc(subnets, func(subnet netip.Prefix) bool { return subnet.Addr().BitLen() == address.BitLen() })
+	if err != nil || at < 0 {
 		return nil
 	}
 	var refused *network.SubnetError
-	if errors.As(network.CheckAddress(subnet, address), &refused) {
+	if errors.As(network.CheckAddress(subnets[at], address), &refused) {
 		return field.ErrorList{field.Invalid(path, address.String(),
 			"cannot be the address of the load balancer: subnet "+refused.Subnet+" "+refused.Reason+"; "+refused.Remedy+", or omit it to have one allocated")}
 	}

@@ -76,6 +76,8 @@ spec:
 		"ExternalClass": {"A class has no endpoint.", "ContainerClusterTemplate", `spec: {template: {spec: {loadBalancer: {type: None}}}}`},
 		"OtherFamily": {"A network with an IPv6 subnet has an IPv4 one too.", "ContainerCluster",
 			`spec: {network: {subnet: "fd00:30::/64"}, controlPlaneEndpoint: {host: 172.18.0.5}}`},
+		"BothFamilies": {"One subnet of each.", "ContainerCluster",
+			`spec: {network: {subnet: "172.30.0.0/16,fd00:30::/64"}, controlPlaneEndpoint: {host: "fd00:30::5"}}`},
 		"FirstAddress": {"Another than the first may be the gateway of a network made by hand; the controller was given this one.", "ContainerCluster",
 			`spec: {network: {name: mine, subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.30.0.1, port: 6443}}`},
 		"EmptyPool":         {"Its instances have the image of their version.", "ContainerMachinePool", `spec: {}`},
