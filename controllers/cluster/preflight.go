@@ -26,6 +26,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/preflight"
 )
 
@@ -36,6 +37,7 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	facts.IPv6 = rangesFamilies(s.cluster).Has(network.IPv6)
 	items := preflight.Check(facts)
 	if facts.Host != nil && preflight.Failed(items) {
 		// What the user has fixed meanwhile shows only to a new probe.

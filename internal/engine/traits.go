@@ -23,6 +23,9 @@ type Traits struct {
 	Product string
 	// OldestMajor and OldestMinor are the oldest version that is supported.
 	OldestMajor, OldestMinor int
+	// IPv6NATMajor is the first major version that by default translates the IPv6 addresses of
+	// containers, so that they reach others than those of the host; 0 = all do.
+	IPv6NATMajor int
 	// Socket is the default path of the engine's socket on the engine's host, and
 	// RootlessSocket that of an engine that a user runs without root.
 	Socket, RootlessSocket string

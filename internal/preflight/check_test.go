@@ -143,6 +143,23 @@ func TestCheck(t *testing.T) {
 			"It works, and takes its time.",
 			func(f *Facts, _ *Host) { f.Engine.StorageDriver = "vfs" }, []string{"StorageDriver warning"},
 		},
+		"IPv6OnOldDocker": {
+			"Nodes do not reach IPv6 addresses elsewhere, and nothing says so.",
+			func(f *Facts, _ *Host) { f.Engine.Version, f.IPv6 = "20.10.24+dfsg1", true },
+			[]string{"IPv6NAT warning"},
+		},
+		"IPv4OnOldDocker": {
+			"Who has no IPv6 does not miss it.",
+			func(f *Facts, _ *Host) { f.Engine.Version = "26.1.5" }, nil,
+		},
+		"IPv6OnDocker": {
+			"It has NAT for IPv6 by default.",
+			func(f *Facts, _ *Host) { f.Engine.Version, f.IPv6 = "27.0.3", true }, nil,
+		},
+		"IPv6WithoutKernel": {
+			"One item says it.",
+			func(f *Facts, h *Host) { f.Engine.Version, f.IPv6, h.IPv6 = "20.10.24", true, 0 }, []string{"IPv6 warning"},
+		},
 		"Kernel": {
 			"What the default cluster does not need is a warning.",
 			func(_ *Facts, h *Host) { h.BridgeNetfilter, h.IPv6 = 0, 0 },

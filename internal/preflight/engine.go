@@ -50,7 +50,7 @@ func engineError(err error) Item {
 // checkEngine judges what the engine says of itself.
 func checkEngine(facts Facts) []Item {
 	info := facts.Engine
-	items := slices.Concat(checkVersion(info), checkIsolation(facts), checkStorageDriver(info), checkClock(facts))
+	items := slices.Concat(checkVersion(info), checkIPv6NAT(facts), checkIsolation(facts), checkStorageDriver(info), checkClock(facts))
 	if info.CPUs > 0 && info.CPUs < minCPUs {
 		items = append(items, warning("CPUs",
 			fmt.Sprintf("the engine has %d CPU, a control plane requires %d", info.CPUs, minCPUs),
@@ -67,16 +67,35 @@ func checkEngine(facts Facts) []Item {
 // checkVersion leaves out what is no release: development builds have the major version 0,
 // or none.
 func checkVersion(info engine.Info) []Item {
-	var major, minor int
-	read, _ := fmt.Sscanf(strings.TrimPrefix(info.Version, "v"), "%d.%d", &major, &minor)
+	major, minor, known := versionOf(info)
 	traits := info.Traits
-	if read < 2 || major == 0 || slices.Compare([]int{major, minor}, []int{traits.OldestMajor, traits.OldestMinor}) >= 0 {
+	if !known || slices.Compare([]int{major, minor}, []int{traits.OldestMajor, traits.OldestMinor}) >= 0 {
 		return nil
 	}
 	oldest := fmt.Sprintf("%d.%d", traits.OldestMajor, traits.OldestMinor)
 	return []Item{failure("EngineVersion",
 		fmt.Sprintf("%s %s is not supported, the oldest supported version is %s", traits.Product, info.Version, oldest),
 		fmt.Sprintf("upgrade %s to %s or later", traits.Product, oldest))}
+}
+
+// versionOf a release.
+func versionOf(info engine.Info) (major, minor int, known bool) {
+	read, _ := fmt.Sscanf(strings.TrimPrefix(info.Version, "v"), "%d.%d", &major, &minor)
+	return major, minor, read == 2 && major > 0
+}
+
+// checkIPv6NAT: whether an older engine was configured to do it, it does not report.
+func checkIPv6NAT(facts Facts) []Item {
+	since := facts.Engine.Traits.IPv6NATMajor
+	major, _, known := versionOf(facts.Engine)
+	hasIPv6 := facts.Host == nil || facts.Host.IPv6 != 0
+	if !facts.IPv6 || !hasIPv6 || !known || major >= since {
+		return nil
+	}
+	product := facts.Engine.Traits.Product
+	return []Item{warning("IPv6NAT",
+		fmt.Sprintf("%s %s has no NAT for IPv6 by default: over IPv6, nodes reach each other and the host, and nothing else", product, facts.Engine.Version),
+		fmt.Sprintf("upgrade %s to %d or later, or set \"experimental\" and \"ip6tables\" to true in its daemon.json; addresses of IPv4 are reached anyway", product, since))}
 }
 
 // checkStorageDriver: nodes nest their own snapshots in a volume, which any

@@ -37,6 +37,8 @@ type Facts struct {
 	// Existing of them have their containers already, and what these take of
 	// the disk.
 	Existing int
+	// IPv6: clusters with IPv6 ranges are wanted.
+	IPv6 bool
 	// KubernetesMinor is the minor version wanted, such as 36; 0 = not
 	// known, and judged as a current one.
 	KubernetesMinor int

@@ -41,7 +41,9 @@ const podmanComponent = "Podman Engine"
 func Traits() engine.Traits {
 	return engine.Traits{
 		Product: "Docker", OldestMajor: 20, OldestMinor: 10,
-		Socket: "/var/run/docker.sock", RootlessSocket: "/var/run/docker.sock", SocketVariable: client.EnvOverrideHost,
+		// ip6tables is off before, and not reported: https://docs.docker.com/engine/release-notes/27/
+		IPv6NATMajor: 27,
+		Socket:       "/var/run/docker.sock", RootlessSocket: "/var/run/docker.sock", SocketVariable: client.EnvOverrideHost,
 		Push:             "docker push",
 		BootUnit:         "docker.service",
 		ReservedNetworks: []string{"bridge", "default", "host", "none"},

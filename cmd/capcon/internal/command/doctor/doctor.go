@@ -116,7 +116,7 @@ func run(ctx context.Context, a *session.App, options options) error {
 // no error.
 func diagnose(ctx context.Context, a *session.App, options options) (diagnosis, error) {
 	found := diagnosis{Nodes: max(options.nodes, 1), Images: []images.Report{}}
-	facts := preflight.Facts{Nodes: found.Nodes}
+	facts := preflight.Facts{Nodes: found.Nodes, IPv6: true}
 	e, err := a.ConnectEngine(ctx)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, engine.ErrInvalid) {
