@@ -19,6 +19,7 @@ package session
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -91,12 +92,13 @@ func (m *ManagementPlane) PlaneReplaced(ctx context.Context) bool {
 }
 
 // Transient reports whether an error of the management plane's API may be
-// over soon: it restarts, or a webhook of it is not up yet.
+// over soon: it restarts, a webhook of it is not up yet, or a connection ended within an
+// answer, such as while its container is connected to the network of another cluster.
 func Transient(err error) bool {
 	return apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) ||
-		utilnet.IsTimeout(err)
+		utilnet.IsTimeout(err) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // RetryTransient calls f until it succeeds, fails for good, or patience is over, or the

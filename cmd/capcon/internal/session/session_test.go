@@ -19,9 +19,14 @@ package session
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -42,5 +47,28 @@ func TestEarlierPlane(t *testing.T) {
 	}
 	if err := s.explainVersion(nil); err != nil {
 		t.Errorf("no error became %v", err)
+	}
+}
+
+func TestTransient(t *testing.T) {
+	t.Parallel()
+	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "clusters"}, "demo")
+	for name, tc := range map[string]struct {
+		reason string
+		err    error
+		want   bool
+	}{
+		"cut":        {"The connection ended within an answer.", fmt.Errorf("read the response: %w", io.ErrUnexpectedEOF), true},
+		"refused":    {"It restarts.", &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, true},
+		"no webhook": {"It is not up yet.", apierrors.NewInternalError(errors.New("failed calling webhook")), true},
+		"not found":  {"It answers.", notFound, false},
+		"of a file":  {"It is not the plane's.", fs.ErrPermission, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Transient(tc.err); got != tc.want {
+				t.Errorf("%s Transient(%v) = %t", tc.reason, tc.err, got)
+			}
+		})
 	}
 }
