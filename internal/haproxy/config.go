@@ -58,7 +58,7 @@ const (
 type Config struct {
 	// Family to listen on; empty means FamilyIPv4.
 	Family Family
-	// Frontends in any order, each with another name and port.
+	// Frontends in any order, each with another name, and with another port or protocol.
 	Frontends []Frontend
 }
 
@@ -67,6 +67,9 @@ type Config struct {
 type Frontend struct {
 	// Name of the frontend, and of its backends in the statistics.
 	Name string
+	// UDP says that clients send datagrams. A RelayPort takes them; haproxy has the health checks
+	// of the backends alone.
+	UDP bool
 	// Port that clients connect to; must be set and not be StatusPort.
 	Port uint16
 	// Sources are the clients that may connect; none means all.
@@ -74,6 +77,9 @@ type Frontend struct {
 	// Sticky sends the connections of a client's address to the same backend. Otherwise
 	// the backend with the fewest connections takes a new one.
 	Sticky bool
+	// ProxyProtocol sends a header of version 2 at the beginning of each connection, with the
+	// address of the client. Health checks have none.
+	ProxyProtocol bool
 	// Check decides which backends take connections.
 	Check Check
 	// Strict refuses connections while no backend passes its check. Otherwise all
@@ -160,16 +166,21 @@ func (c Config) normalized() (Config, error) {
 	}
 	c.Frontends = slices.Clone(c.Frontends)
 	slices.SortFunc(c.Frontends, func(a, b Frontend) int { return cmp.Compare(a.Name, b.Name) })
-	ports := map[uint16]bool{}
+	type address struct {
+		port  uint16
+		isUDP bool
+	}
+	ports := map[address]bool{}
 	for i, frontend := range c.Frontends {
 		field := fmt.Sprintf("frontends[%d]", i)
 		if i > 0 && c.Frontends[i-1].Name == frontend.Name {
 			return Config{}, &InvalidError{Field: field + ".name", Value: frontend.Name, Reason: "is used twice"}
 		}
-		if ports[frontend.Port] {
+		listens := address{port: frontend.Port, isUDP: frontend.UDP}
+		if ports[listens] {
 			return Config{}, &InvalidError{Field: field + ".port", Value: fmt.Sprint(frontend.Port), Reason: "is used twice"}
 		}
-		ports[frontend.Port] = true
+		ports[listens] = true
 		var err error
 		if c.Frontends[i], err = frontend.normalized(field); err != nil {
 			return Config{}, err
@@ -186,6 +197,8 @@ func (f Frontend) normalized(field string) (Frontend, error) {
 		return Frontend{}, &InvalidError{Field: field + ".name", Value: f.Name, Reason: "is reserved"}
 	case f.Port == 0 || f.Port == StatusPort:
 		return Frontend{}, &InvalidError{Field: field + ".port", Value: fmt.Sprint(f.Port), Reason: fmt.Sprintf("must be set and not be %d", StatusPort)}
+	case f.UDP && f.ProxyProtocol:
+		return Frontend{}, &InvalidError{Field: field + ".proxyProtocol", Value: "true", Reason: "must not be set for UDP"}
 	case !pathPattern.MatchString(f.Check.Path):
 		return Frontend{}, &InvalidError{Field: field + ".check.path", Value: f.Check.Path, Reason: "must match " + pathPattern.String()}
 	case !statusesPattern.MatchString(f.Check.Statuses) || (f.Check.Statuses == "") != (f.Check.Path == ""):

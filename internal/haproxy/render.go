@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 )
 
@@ -83,6 +84,10 @@ const generationDigits = 16
 //go:embed haproxy.cfg.tmpl
 var configTemplate string
 
+var parseTemplate = sync.OnceValues(func() (*template.Template, error) {
+	return template.New("haproxy.cfg").Parse(configTemplate)
+})
+
 // Render returns the configuration as text. Equal configurations give equal
 // texts, whatever the order of the backends. A value that cannot be written
 // safely: *InvalidError.
@@ -91,7 +96,7 @@ func Render(config Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	parsed, err := template.New("haproxy.cfg").Parse(configTemplate)
+	parsed, err := parseTemplate()
 	if err != nil {
 		return "", fmt.Errorf("parse haproxy template: %w", err)
 	}
@@ -130,11 +135,13 @@ type templateServer struct {
 type templateFrontend struct {
 	Name, Balance string
 	Binds         []string
+	// Relay are the lines of a RelayPort, which haproxy ignores.
+	Relay []string
 	// Sources are lists of ranges, each short enough for a line.
-	Sources            []string
-	Check              Check
-	Fallback, ShutDown bool
-	Backends           []templateServer
+	Sources                           []string
+	Check                             Check
+	Fallback, ShutDown, ProxyProtocol bool
+	Backends                          []templateServer
 }
 
 // templateValues are what the template prints.
@@ -166,7 +173,11 @@ func view(config Config) templateValues {
 
 func viewFrontend(family Family, frontend Frontend) templateFrontend {
 	values := templateFrontend{
-		Name: frontend.Name, Binds: binds(family, frontend.Port), Check: frontend.Check, Fallback: !frontend.Strict, Balance: "leastconn",
+		Name: frontend.Name, Binds: binds(family, frontend.Port), Check: frontend.Check, Fallback: !frontend.Strict && !frontend.UDP, Balance: "leastconn",
+		ProxyProtocol: frontend.ProxyProtocol,
+	}
+	if frontend.UDP {
+		values.Relay = relayPort(family, frontend).lines()
 	}
 	if frontend.Sticky {
 		// Consistent: a backend that comes or goes moves few clients.

@@ -79,6 +79,15 @@ func TestRender(t *testing.T) {
 				Sources: []netip.Prefix{netip.MustParsePrefix("172.18.0.0/16"), netip.MustParsePrefix("10.0.0.1/32")},
 			},
 		}}},
+		"udp": {"A relay has the UDP ports, alongside TCP on one of them; backends of TCP get the address of clients.", Config{Family: FamilyDual, Frontends: []Frontend{
+			{Name: "port-53", Port: 53, Backends: backends("172.18.0.%d", 1), ProxyProtocol: true},
+			{
+				Name: "port-53-udp", Port: 53, UDP: true, Backends: backends("172.18.0.%d", 2), Sticky: true, Strict: true,
+				Check:   Check{Path: "/healthz", Statuses: "200", Port: 10256},
+				Sources: []netip.Prefix{netip.MustParsePrefix("172.18.0.0/16"), netip.MustParsePrefix("fd00::/8")},
+			},
+			{Name: "port-443-udp", Port: 443, UDP: true},
+		}}},
 		"dual-one": {"Both families share one listener.", Config{Family: FamilyDual, Frontends: controlPlane(6443, backends("172.18.0.%d", 1))}},
 	}
 	for name, tc := range cases {

@@ -123,14 +123,18 @@ func decide(state State, spec Spec) action {
 // publishes reports whether a running container publishes the ports and no others, on the host
 // ports that are pinned.
 func publishes(state State, spec Spec) bool {
+	missing := spec.bindings(spec.HostPorts)
 	for _, binding := range state.container.Ports {
+		missing = slices.DeleteFunc(missing, func(port engine.PortBinding) bool {
+			return port.ContainerPort == binding.ContainerPort && port.Protocol == binding.Protocol
+		})
 		pinned, wanted := spec.HostPorts[binding.ContainerPort]
 		if !wanted || pinned != 0 && binding.HostPort != pinned ||
 			!sameAddress(binding.HostAddress, spec.hostAddress(binding.ContainerPort)) {
 			return false
 		}
 	}
-	return len(state.HostPorts) == len(spec.HostPorts)
+	return len(missing) == 0
 }
 
 // sameAddress: engines report all addresses in several ways.

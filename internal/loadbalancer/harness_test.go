@@ -51,15 +51,15 @@ type harness struct {
 }
 
 // newHarness uses the engine that ENGINE names and the image of HAPROXY_IMAGE, by
-// default the one that is built here. It leaves nothing behind.
-func newHarness(t *testing.T) *harness {
+// default the one that is built here, on a network with these families, by default IPv4. It leaves nothing behind.
+func newHarness(t *testing.T, families ...network.Family) *harness {
 	t.Helper()
 	image := cmp.Or(os.Getenv("HAPROXY_IMAGE"), "localhost/capcon/haproxy:2.6")
 	eng := integration.Engine(t, image)
 	owner := identity.Owner{Namespace: "test", Cluster: "balance", ID: identity.NewOwnerID()}
 	h := &harness{engine: eng, owner: owner}
 	var err error
-	h.network, err = network.Ensure(t.Context(), eng, network.Request{Name: "capcon-test-" + owner.ID})
+	h.network, err = network.Ensure(t.Context(), eng, network.Request{Name: "capcon-test-" + owner.ID, Families: families})
 	must.Succeed(t, err)
 	h.spec = loadbalancer.Spec{
 		Owner: owner, Image: image, Network: h.network.Name,

@@ -128,8 +128,7 @@ func recorded(container engine.Container) []uint16 {
 func checkHeld(ctx context.Context, containers engine.ContainerReader, spec Spec, existing engine.Container) error {
 	own := strings.Split(existing.Labels[identity.LabelHostPorts], hostPortSeparator)
 	var ports []engine.PortBinding
-	for _, port := range slices.Sorted(maps.Keys(spec.HostPorts)) {
-		binding := engine.PortBinding{HostAddress: spec.hostAddress(port), HostPort: spec.HostPorts[port], ContainerPort: port}
+	for _, binding := range spec.bindings(spec.HostPorts) {
 		if !slices.Contains(own, record(binding)) {
 			ports = append(ports, binding)
 		}
@@ -156,7 +155,7 @@ func (s State) HostPort(port uint16) uint16 {
 	}
 	hostPorts := recorded(s.container)
 	published := strings.Split(s.container.Labels[identity.LabelPorts], ",")
-	i := slices.Index(published, strconv.Itoa(int(port)))
+	i := slices.IndexFunc(published, func(text string) bool { return strings.TrimSuffix(text, udpSuffix) == strconv.Itoa(int(port)) })
 	if i < 0 || len(hostPorts) != len(published) {
 		return 0
 	}

@@ -20,8 +20,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // DefaultImage is used where none is named: haproxy 3.2.24 as Docker's official
@@ -53,4 +56,33 @@ func ChooseImage(ctx context.Context, images ImageInspector, named string) (stri
 		}
 	}
 	return DefaultImage, nil
+}
+
+const (
+	// relayProgram of an image with RelayLabel.
+	relayProgram = "capcon-relay"
+	// RelayLabel says that an image has the relay, which UDP needs: that of BuiltImage.
+	RelayLabel = "container.infrastructure.cluster.x-k8s.io/udp-relay"
+)
+
+// RelayImage returns the image of a load balancer with UDP: the chosen one, or BuiltImage where only that has the
+// relay; empty where none has.
+func RelayImage(ctx context.Context, images ImageInspector, chosen string) (string, error) {
+	for _, reference := range []string{chosen, BuiltImage} {
+		image, err := images.InspectImage(ctx, reference)
+		if err == nil && image.Labels[RelayLabel] != "" {
+			return reference, nil
+		}
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			return "", fmt.Errorf("inspect image %q: %w", reference, err)
+		}
+	}
+	return "", nil
+}
+
+// hasRelay reports whether a container was created with the relay.
+func hasRelay(container engine.Container) bool {
+	return slices.ContainsFunc(strings.Split(container.Labels[identity.LabelPorts], ","), func(port string) bool {
+		return strings.HasSuffix(port, udpSuffix)
+	})
 }

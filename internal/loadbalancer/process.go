@@ -66,8 +66,8 @@ type status struct {
 // getStatus reads generation, statistics and file back. A process that does not listen
 // (yet) has a status of the file alone. Container absent: ErrNotFound; not running:
 // ErrConflict.
-func getStatus(ctx context.Context, containers engine.Executor, name string) (status, error) {
-	output, err := execute(ctx, containers, name, engine.Command{Args: statusCommand()})
+func getStatus(ctx context.Context, containers engine.Executor, name string, relay bool) (status, error) {
+	output, err := execute(ctx, containers, name, engine.Command{Args: statusCommand(relay)})
 	var exit *engine.ExitError
 	switch {
 	case errors.As(err, &exit) && (exit.Code == exitCannotRun || exit.Code == exitNotFound):
@@ -79,6 +79,12 @@ func getStatus(ctx context.Context, containers engine.Executor, name string) (st
 	}
 	current := status{stored: string(output.Stderr)}
 	reader := bufio.NewReader(bytes.NewReader(output.Stdout))
+	var relayed string
+	if relay {
+		// Without an answer the line is empty.
+		line, _ := reader.ReadString('\n')
+		relayed = strings.TrimSpace(line)
+	}
 	generation, generationErr := body(reader)
 	statistics, statisticsErr := body(reader)
 	err = errors.Join(generationErr, statisticsErr)
@@ -96,6 +102,10 @@ func getStatus(ctx context.Context, containers engine.Executor, name string) (st
 		return current, nil
 	}
 	current.generation, current.servers = strings.TrimSpace(string(generation)), servers
+	if relay && relayed != current.generation {
+		current.generation = ""
+		current.odd = fmt.Errorf("%w: the relay uses configuration %q", errResponse, relayed)
+	}
 	return current, nil
 }
 
@@ -106,14 +116,22 @@ const maxStoredBytes = 15 << 20
 
 // statusCommand prints the file to its standard error, sends two requests in one go and
 // prints the two responses.
-func statusCommand() []string {
+func statusCommand(relay bool) []string {
 	requests := `GET ` + haproxy.GenerationPath + ` HTTP/1.1\r\nHost: localhost\r\n\r\n` +
 		`GET ` + haproxy.StatisticsPath + ` HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
-	return []string{"bash", "-c", fmt.Sprintf(
+	command := fmt.Sprintf(
 		`head -c %d %s >&2 2>/dev/null; { exec 3<>/dev/tcp/127.0.0.1/%d; } 2>/dev/null && printf '%s' >&3 && cat <&3`,
 		maxStoredBytes, haproxy.ConfigPath, haproxy.StatusPort, requests,
-	)}
+	)
+	if relay {
+		command = fmt.Sprintf(relayCommand, haproxy.StatusPort) + command
+	}
+	return []string{"bash", "-c", command}
 }
+
+// relayCommand prints the line with which the relay answers. One that does not listen refuses the datagram. bash
+// itself reads a byte at a time, and loses the rest of a datagram.
+const relayCommand = `generation=; { exec 4<>/dev/udp/127.0.0.1/%d && echo >&4 && generation=$(timeout 2 dd bs=64 count=1 <&4); } 2>/dev/null; echo "$generation"; `
 
 func body(reader *bufio.Reader) ([]byte, error) {
 	response, err := http.ReadResponse(reader, nil)

@@ -57,7 +57,8 @@ type Spec struct {
 	HostAddresses map[uint16]netip.Addr
 	// HostPorts by the port of the configuration that each publishes. 0 = choose a free
 	// one, to be pinned by the caller from State.HostPorts. Which ports are published is
-	// fixed for the container's life: others need another container.
+	// fixed for the container's life: others need another container. One that the configuration
+	// has with TCP and UDP is published for both, on one host port.
 	HostPorts map[uint16]uint16
 	// HostPortRange that free host ports are chosen from; the zero value means the default.
 	HostPortRange network.HostPortRange
@@ -98,10 +99,44 @@ func (s Spec) labels() map[string]string {
 // published are the ports of HostPorts, as a label has them.
 func (s Spec) published() string {
 	var ports []string
-	for _, port := range slices.Sorted(maps.Keys(s.HostPorts)) {
-		ports = append(ports, strconv.Itoa(int(port)))
+	for _, port := range s.bindings(s.HostPorts) {
+		text := strconv.Itoa(int(port.ContainerPort))
+		if port.Protocol == engine.ProtocolUDP {
+			text += udpSuffix
+		}
+		ports = append(ports, text)
 	}
 	return strings.Join(ports, ",")
+}
+
+// udpSuffix of a port in a label; a port without one is of TCP.
+const udpSuffix = "/udp"
+
+// bindings of ports to these host ports, in order.
+func (s Spec) bindings(hostPorts map[uint16]uint16) []engine.PortBinding {
+	var ports []engine.PortBinding
+	for _, port := range slices.Sorted(maps.Keys(hostPorts)) {
+		tcp := engine.PortBinding{HostAddress: s.hostAddress(port), HostPort: hostPorts[port], ContainerPort: port}
+		udp := tcp
+		udp.Protocol = engine.ProtocolUDP
+		hasUDP := s.has(port, true)
+		if s.has(port, false) || !hasUDP {
+			ports = append(ports, tcp)
+		}
+		if hasUDP {
+			ports = append(ports, udp)
+		}
+	}
+	return ports
+}
+
+func (s Spec) has(port uint16, isUDP bool) bool {
+	return slices.ContainsFunc(s.Config.Frontends, func(f haproxy.Frontend) bool { return f.Port == port && f.UDP == isUDP })
+}
+
+// relays reports whether the container is to run the relay.
+func (s Spec) relays() bool {
+	return slices.ContainsFunc(s.Config.Frontends, func(f haproxy.Frontend) bool { return f.UDP })
 }
 
 // hostAddress that a port is published on.
@@ -123,7 +158,7 @@ const (
 	user = "99:99"
 	// memoryBytes is some 10 MiB for master and worker, 5 MiB for each of
 	// fifty old workers at most, and 128 MiB of buffers where all connections
-	// transfer immediately.
+	// transfer immediately. A relay with all its sessions has another 64 MiB.
 	memoryBytes = 512 << 20
 	// pids is two processes with their threads, the old ones, and what is
 	// executed.
@@ -148,23 +183,25 @@ func firstConfig(spec Spec) haproxy.Config {
 // the port that each publishes.
 func containerSpec(spec Spec, hostPorts map[uint16]uint16) engine.Spec {
 	name, labels := spec.Name(), spec.labels()
-	var ports []engine.PortBinding
+	ports := spec.bindings(hostPorts)
 	var recorded []string
-	for _, port := range slices.Sorted(maps.Keys(hostPorts)) {
-		binding := engine.PortBinding{HostAddress: spec.hostAddress(port), HostPort: hostPorts[port], ContainerPort: port}
-		ports, recorded = append(ports, binding), append(recorded, record(binding))
+	for _, binding := range ports {
+		recorded = append(recorded, record(binding))
+	}
+	// Not the image's own entrypoint: what runs must not differ from image to image. -W: a master
+	// that can replace its worker; -db: in the foreground.
+	entrypoint := []string{"haproxy", "-W", "-db", "-f", haproxy.ConfigPath}
+	if spec.relays() {
+		entrypoint = append([]string{relayProgram}, entrypoint...)
 	}
 	if len(recorded) > 0 {
 		labels[identity.LabelHostPorts] = strings.Join(recorded, hostPortSeparator)
 	}
 	return engine.Spec{
-		Name:     name,
-		Hostname: identity.HostName(name),
-		Image:    spec.Image,
-		// Not the image's own entrypoint: what runs must not differ from
-		// image to image. -W: a master that can replace its worker; -db: in
-		// the foreground.
-		Entrypoint: []string{"haproxy", "-W", "-db", "-f", haproxy.ConfigPath},
+		Name:       name,
+		Hostname:   identity.HostName(name),
+		Image:      spec.Image,
+		Entrypoint: entrypoint,
 		User:       user,
 		Labels:     labels,
 		Ports:      ports,

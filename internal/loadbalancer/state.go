@@ -45,7 +45,7 @@ type State struct {
 	// HostPorts by the port that each publishes; none while it does not run.
 	HostPorts map[uint16]uint16
 	// Generation of the configuration that the running process uses; empty
-	// while none responds.
+	// while none responds, and while its relay uses another one.
 	Generation string
 	// Backends as the running process reports them, in order of their frontends and names.
 	Backends []haproxy.Server
@@ -74,6 +74,12 @@ func (s State) Backend(name string) (haproxy.Server, bool) {
 	}
 	return haproxy.Server{}, false
 }
+
+// Ports that are published, in order of the ports of the container; none while it does not run.
+func (s State) Ports() []engine.PortBinding { return s.container.Ports }
+
+// HasRelay reports whether it was created for UDP.
+func (s State) HasRelay() bool { return hasRelay(s.container) }
 
 // Inspect returns what the container does, without the status of the process in it:
 // Generation and Backends stay empty. An absent container is a State that does
@@ -104,7 +110,7 @@ func (s State) readStatus(ctx context.Context, containers engine.Executor) (Stat
 	if !s.Running {
 		return s, nil
 	}
-	current, err := getStatus(ctx, containers, s.Name)
+	current, err := getStatus(ctx, containers, s.Name, hasRelay(s.container))
 	if err != nil {
 		return State{}, fmt.Errorf("get status of load balancer %q: %w", s.Name, err)
 	}
@@ -140,7 +146,7 @@ func stateOf(container engine.Container) State {
 // The removal of a control-plane machine polls this once a second, for at most
 // ten seconds, and continues when it is false.
 func Serving(ctx context.Context, containers engine.Containers, name, backend string) (bool, error) {
-	current, err := getStatus(ctx, containers, name)
+	current, err := getStatus(ctx, containers, name, false)
 	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) {
 		return false, nil
 	}

@@ -21,6 +21,7 @@ package simulatedhaproxy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,8 +36,10 @@ import (
 type Processes struct {
 	engine *simulated.Engine
 
-	mutex   sync.Mutex
-	loaded  map[string]string
+	mutex  sync.Mutex
+	loaded map[string]string
+	// stale are the configurations of relays that ignore signals.
+	stale   map[string]string
 	health  map[string]haproxy.Status
 	refused string
 	reloads int
@@ -96,6 +99,26 @@ func (p *Processes) Loaded(container string) string {
 	return p.loaded[container]
 }
 
+// IgnoreRelay makes the relays keep the configuration that they have, until it is called with false.
+func (p *Processes) IgnoreRelay(ignore bool) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.stale = nil
+	if ignore {
+		p.stale = maps.Clone(p.loaded)
+	}
+}
+
+// relayed is the configuration that the relay of a container uses.
+func (p *Processes) relayed(container string) string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.stale != nil {
+		return p.stale[container]
+	}
+	return p.loaded[container]
+}
+
 // Weights of the backends that the process in a container uses.
 func (p *Processes) Weights(container string) map[string]int {
 	p.mutex.Lock()
@@ -137,6 +160,9 @@ func (p *Processes) Exec(container string, command engine.Command) (engine.Outpu
 	case asks(command.Args):
 		stored, _ := p.engine.ReadFile(container, haproxy.ConfigPath)
 		response, err := p.answer(container)
+		if contains(command.Args, "/dev/udp/") {
+			response = haproxy.Generation(p.relayed(container)) + "\n" + response
+		}
 		return engine.Output{Stdout: []byte(response), Stderr: stored}, err
 	case checks(command.Args):
 		p.mutex.Lock()

@@ -66,6 +66,7 @@ type set struct {
 	images     map[string]*build.Artifact
 	components *components
 	static     *build.Artifact
+	debs       *build.Artifact
 }
 
 // Of are the named images, with all they are made from.
@@ -82,8 +83,8 @@ func Of(ctx context.Context, b *build.Builder, names []string) (map[string]*buil
 	static := debian.Static(debs)
 	bases := podBases{userland: debian.Userland(debs), static: static, pause: pauseProgram(c.kubernetesVersion)}
 	root := nodeRootLayer(debs)
-	s := set{Builder: b, components: c, static: static, images: map[string]*build.Artifact{
-		nodeName: nodeRecipe(b.Root, c, root, bases, kindVersion), "haproxy": haproxyImage(debs), "registry": registryImage(c, static),
+	s := set{Builder: b, components: c, static: static, debs: debs, images: map[string]*build.Artifact{
+		nodeName: nodeRecipe(b.Root, c, root, bases, kindVersion), "registry": registryImage(c, static),
 	}}
 	for _, suffix := range []string{previousSuffix, nextSuffix, oldestSuffix} {
 		// Only when asked for: Kubernetes takes most of a build.

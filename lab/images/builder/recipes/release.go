@@ -43,6 +43,11 @@ func releaseNames() []string {
 // addOwn adds those images of the repository's own programs that are asked for: they need
 // a checkout whose programs compile.
 func (s set) addOwn(ctx context.Context, requested func(string) bool) (err error) {
+	if requested("haproxy") {
+		if s.images["haproxy"], err = s.haproxyImage(ctx); err != nil {
+			return err
+		}
+	}
 	editions := []edition{{tag: "dev"}, {suffix: ReleaseSuffix, tag: s.Version, ldflags: []string{"-X", versionVariable + "=" + s.Version}}}
 	for _, e := range editions {
 		if name := "plane" + e.suffix; err == nil && requested(name) {

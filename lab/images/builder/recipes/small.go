@@ -27,8 +27,19 @@ import (
 )
 
 // haproxyImage is Debian's haproxy laid out like the stock image: the path of
-// the configuration, the user, the working directory and the entry point.
-func haproxyImage(debs *build.Artifact) *build.Artifact {
+// the configuration, the user, the working directory and the entry point. It has the relay of UDP too.
+func (s set) haproxyImage(ctx context.Context) (*build.Artifact, error) {
+	relay, err := s.RepositoryProgram(ctx, "program-"+relayName, build.Program{Packages: []string{"./cmd/" + relayName}})
+	if err != nil {
+		return nil, err
+	}
+	debs := s.debs
+	program := build.Layer(&build.Artifact{
+		Name: "haproxy-relay", Needs: []*build.Artifact{relay}, Recipe: []string{"recipes/small.go"},
+	}, func(_ context.Context, w *build.Workspace, t *build.Tree) error {
+		t.Copy(w.Of(relay, relayName), "usr/local/bin/"+relayName, 0o755)
+		return nil
+	})
 	layer := build.Layer(&build.Artifact{
 		Name: "haproxy-root", Needs: []*build.Artifact{debs},
 		Recipe: []string{"debian/packages.go", "debian/userland.go", "recipes/small.go"},
@@ -44,12 +55,14 @@ func haproxyImage(debs *build.Artifact) *build.Artifact {
 		return debian.AddSystemFiles(ctx, w.Of(debs), t, "haproxy:x:99:99::/var/lib/haproxy:/usr/sbin/nologin\n")
 	})
 	return &build.Artifact{
-		Name: "haproxy", Needs: []*build.Artifact{layer}, Recipe: []string{"recipes/small.go", "build/layer.go"},
+		Name: "haproxy", Needs: []*build.Artifact{layer, program}, Recipe: []string{"recipes/small.go", "build/layer.go"},
 		Values: []string{HaproxyReference},
 		Build: func(_ context.Context, w *build.Workspace) error {
 			return w.Platform.WriteImage(w.Dir, HaproxyReference, []build.ImageLayer{
 				{File: w.Of(layer, build.LayerFile), Comment: "haproxy of Debian " + debian.Suite},
+				{File: w.Of(program, build.LayerFile), Comment: relayName},
 			}, v1.Config{
+				Labels:     map[string]string{relayLabel: "true"},
 				Env:        []string{defaultPath},
 				Entrypoint: []string{"docker-entrypoint.sh"},
 				Cmd:        []string{"haproxy", "-f", "/usr/local/etc/haproxy/haproxy.cfg"},
@@ -58,8 +71,14 @@ func haproxyImage(debs *build.Artifact) *build.Artifact {
 				StopSignal: "SIGUSR1",
 			})
 		},
-	}
+	}, nil
 }
+
+const (
+	relayName = "capcon-relay"
+	// relayLabel says that the image has it.
+	relayLabel = "container.infrastructure.cluster.x-k8s.io/udp-relay"
+)
 
 // haproxyEntrypoint runs haproxy in the foreground with a master process, which
 // a reload by signal needs.
