@@ -65,10 +65,9 @@ main() {
     run storage-driver "${PROCS:-4}" 'External Storage' '\[Feature:|\[Disruptive\]|\[Serial\]' \
       -storage.testdriver="${root}/hack/e2e-storage.yaml" || passed=false
   elif [[ "${SUITE:-}" == load-balancer ]]; then
-    # Not supported: UDP, Services without node ports, source ranges of Pods (ADR 0012).
-    run load-balancer "${PROCS:-4}" '\[sig-network\] LoadBalancers' 'UDP|without NodePort|source ranges|\[Disruptive\]' || passed=false
+    # Not supported: Services without node ports, source ranges of Pods (ADR 0012).
+    run load-balancer "${PROCS:-4}" '\[sig-network\] LoadBalancers' 'without NodePort|source ranges|\[Disruptive\]' || passed=false
   elif [[ "${SUITE:-}" == dual-stack ]]; then
-    # Not supported: UDP of load balancers.
     run dual-stack "${PROCS:-4}" '\[Feature:IPv6DualStack\]' '\[Disruptive\]|\[Feature:SCTP' || passed=false
   elif [[ -n "${SHORT:-}" ]]; then
     run short "${PROCS:-4}" "${short}" '\[Serial\]' || passed=false

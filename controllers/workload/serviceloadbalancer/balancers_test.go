@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -75,7 +76,7 @@ func newWorld(t *testing.T) *world {
 		must.Succeed(t, w.nodes.Add(node))
 	}
 	w.processes = simulatedhaproxy.Run(w.engine)
-	w.engine.AddImage(engine.Image{Tags: []string{builders.LoadBalancerImage}}, nil)
+	w.engine.AddImage(engine.Image{Tags: []string{builders.LoadBalancerImage}, Labels: map[string]string{loadbalancer.RelayLabel: "true"}}, nil)
 	must.Get(network.Ensure(t.Context(), w.engine, network.Request{Subnets: []netip.Prefix{netip.MustParsePrefix("10.7.0.0/24")}}))(t)
 	must.Succeed(t, w.services.Add(web()))
 	w.start()
@@ -168,7 +169,7 @@ func TestEnsure(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"a": 100}, w.processes.Weights(name())); diff != "" {
 		t.Errorf("backends: -want +got:\n%s", diff)
 	}
-	want := formatHostPorts(map[uint16]uint16{80: found.Ports[0].HostPort})
+	want := formatHostPorts(found.Ports)
 	service := w.service(status)
 	if got := service.Annotations[HostPortsAnnotation]; got != want {
 		t.Errorf("annotation %q, want %q", got, want)

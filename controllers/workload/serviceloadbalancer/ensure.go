@@ -45,26 +45,21 @@ var errLimit = errors.New("limit of load balancers is reached")
 
 // ensure makes the load balancer what the Service requests, and publishes where it is.
 func (b *balancers) ensure(ctx context.Context, service *corev1.Service, known *memory) (*corev1.LoadBalancerStatus, error) {
-	nodes, err := b.backendNodes()
+	plan, image, err := b.plan(ctx, service)
 	if err != nil {
 		return nil, err
 	}
-	// What the Service requests is refused before anything of it exists.
-	plan, err := newPlan(service, nodes)
-	if err != nil {
-		return nil, err
-	}
-	b.warn(service, known, plan.warnings)
 	// An existing one keeps its address and host ports.
 	existing, err := b.inspect(ctx, identify(service))
 	if err != nil {
 		return nil, err
 	}
-	spec := b.spec(identify(service))
-	spec.Config = haproxy.Config{Family: plan.family, Frontends: plan.frontends}
-	if spec.Image, err = b.image(ctx); err != nil {
-		return nil, err
+	if plan.hasRelay() && existing.Exists && !existing.HasRelay() {
+		plan.warn(reasonRelay, "spec.ports: the load balancer relays no UDP yet: its container is recreated with the same address and host ports; connections are closed")
 	}
+	b.warn(service, known, plan.warnings)
+	spec := b.spec(identify(service))
+	spec.Image, spec.Config = image, haproxy.Config{Family: plan.family, Frontends: plan.frontends}
 	if !existing.Exists {
 		// Several Services are reconciled at the same time, and must not pass the limit together.
 		release, err := b.reserve(ctx, spec.Service.UID)
@@ -88,6 +83,29 @@ func (b *balancers) ensure(ctx context.Context, service *corev1.Service, known *
 	known.state = state
 	// The status comes last: clients that read an address can connect.
 	return b.publish(service, state, plan.ports)
+}
+
+// plan what the Service requests, with an image for it. What it may not request is refused before anything of it exists.
+func (b *balancers) plan(ctx context.Context, service *corev1.Service) (_ plan, image string, _ error) {
+	nodes, err := b.backendNodes()
+	if err != nil {
+		return plan{}, "", err
+	}
+	desired, err := newPlan(service, nodes, true)
+	if err != nil {
+		return plan{}, "", err
+	}
+	if image, err = b.image(ctx); err != nil || !desired.hasRelay() {
+		return desired, image, err
+	}
+	withRelay, err := loadbalancer.RelayImage(ctx, b.Engine, image)
+	if err != nil || withRelay != "" {
+		return desired, withRelay, err
+	}
+	// A user may load it.
+	b.changes.retryLater(identify(service))
+	desired, err = newPlan(service, nodes, false)
+	return desired, image, err
 }
 
 // image of the load balancer, which is present.

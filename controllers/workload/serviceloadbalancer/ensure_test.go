@@ -51,7 +51,7 @@ func TestUsersChooseNoHostPorts(t *testing.T) {
 		t.Errorf("port %d of the host, want %d", got, want)
 	}
 	published := w.service(&corev1.LoadBalancerStatus{}).Annotations[HostPortsAnnotation]
-	if want := formatHostPorts(map[uint16]uint16{80: want}); published != want {
+	if want := formatHostPorts([]engine.PortBinding{{HostPort: want, ContainerPort: 80}}); published != want {
 		t.Errorf("annotation %q, want %q", published, want)
 	}
 }
@@ -183,6 +183,18 @@ func TestFailures(t *testing.T) {
 			reason: "No container can have it.",
 			change: func(_ *world, s *corev1.Service) { s.Spec.LoadBalancerIP = "192.168.0.1" },
 			want:   `spec.loadBalancerIP: subnet "10.7.0.0/24" does not contain 192.168.0.1; use another address of the subnet`,
+		},
+		"unknown version of the PROXY protocol": {
+			reason: "Nothing is sent that backends would not understand.",
+			change: func(_ *world, s *corev1.Service) {
+				s.Annotations = map[string]string{ProxyProtocolAnnotation: "v3"}
+			},
+			want: `unsupported Service: metadata.annotations[container.infrastructure.cluster.x-k8s.io/proxy-protocol]: "v3"; use "v2", or remove the annotation`,
+		},
+		"SCTP alone": {
+			reason: "There is nothing to serve.",
+			change: func(_ *world, s *corev1.Service) { s.Spec.Ports[0].Protocol = corev1.ProtocolSCTP },
+			want:   "unsupported Service: spec.ports: port 80 has protocol SCTP; only TCP and UDP are supported",
 		},
 		"refused by haproxy": {
 			reason: "It will refuse it again.",

@@ -20,7 +20,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"testing"
@@ -154,15 +153,17 @@ func TestFaults(t *testing.T) {
 		change func(*served)
 		drains bool
 		// ports that the load balancer has in the end; none = there is no load balancer.
-		ports []uint16
+		ports []string
 	}{
-		"Create": {reason: "It gets one.", ports: []uint16{80}},
+		"Create": {reason: "It gets one.", ports: []string{"80/tcp"}},
 		"Change": {
-			reason: "The container is replaced, with its address.", ports: []uint16{80, 443},
-			change: func(s *served) { s.edit(func(service *corev1.Service) { service.Spec = withPort443().Spec }) },
+			reason: "The container is replaced, with its address, and gets a relay.", ports: []string{"80/tcp", "80/udp", "443/tcp"},
+			change: func(s *served) {
+				s.edit(func(service *corev1.Service) { service.Spec.Ports = append(withPort443().Spec.Ports, udpPort(80)) })
+			},
 		},
 		"Lost": {
-			reason: "Another container takes its place.", ports: []uint16{80},
+			reason: "Another container takes its place.", ports: []string{"80/tcp"},
 			change: func(s *served) { must.Succeed(s.t, s.engine.RemoveContainer(s.t.Context(), name())) },
 		},
 		"Delete": {
@@ -220,7 +221,7 @@ func (s *served) address() netip.Addr {
 }
 
 // check that there is one load balancer with these ports, and the address unless it is zero.
-func (s *served) check(ports []uint16, address netip.Addr) {
+func (s *served) check(ports []string, address netip.Addr) {
 	s.t.Helper()
 	service, containers := s.found(), s.containers()
 	if len(ports) == 0 {
@@ -232,12 +233,16 @@ func (s *served) check(ports []uint16, address netip.Addr) {
 	if len(containers) != 1 || containers[0].Status != engine.StatusRunning {
 		s.t.Fatalf("containers %v, want one that runs", containers)
 	}
-	hostPorts := must.Get(loadbalancer.Inspect(s.t.Context(), s.engine, name()))(s.t).HostPorts
-	if served := slices.Sorted(maps.Keys(hostPorts)); !slices.Equal(served, ports) {
+	published := must.Get(loadbalancer.Inspect(s.t.Context(), s.engine, name()))(s.t).Ports()
+	var served []string
+	for _, port := range published {
+		served = append(served, fmt.Sprintf("%d/%s", port.ContainerPort, port.Protocol.Name()))
+	}
+	if !slices.Equal(served, ports) {
 		s.t.Errorf("ports %v are served, want %v", served, ports)
 	}
-	if annotation := service.Annotations[HostPortsAnnotation]; annotation != formatHostPorts(hostPorts) {
-		s.t.Errorf("annotation %q, want that of %v", annotation, hostPorts)
+	if annotation := service.Annotations[HostPortsAnnotation]; annotation != formatHostPorts(published) {
+		s.t.Errorf("annotation %q, want that of %v", annotation, published)
 	}
 	if diff := cmp.Diff(map[string]int{"a": 100}, s.processes.Weights(name())); diff != "" {
 		s.t.Errorf("backends (-want +got):\n%s", diff)

@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
@@ -40,9 +41,17 @@ const (
 	reasonSources  = "SourceRangesOfHostPorts"
 	reasonAffinity = "SessionAffinityOfNodes"
 	reasonNodes    = "TooManyNodes"
+	reasonProxy    = "ProxyProtocolOfTCP"
+	reasonRelay    = "RecreatedForUDP"
 
 	reasonPrefix = "container.infrastructure.cluster.x-k8s.io/"
 )
+
+// ProxyProtocolAnnotation of a Service has the value v2 where backends expect the PROXY protocol.
+const ProxyProtocolAnnotation = "container.infrastructure.cluster.x-k8s.io/proxy-protocol"
+
+// proxyProtocolV2 is its only value: version 1 has no other use.
+const proxyProtocolV2 = "v2"
 
 // affinityMessage says what becomes of session affinity: kube-proxy sees one client.
 const affinityMessage = "spec.sessionAffinity: connections of a client go to one Node, where kube-proxy sends those of all clients to one Pod, " +
@@ -69,9 +78,14 @@ type plan struct {
 	warnings map[string]string
 }
 
-// newPlan returns what a Service requests, with these nodes as backends.
-func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
+// newPlan returns what a Service requests, with these nodes as backends. Without a relay, its UDP ports
+// are not served.
+func newPlan(service *corev1.Service, nodes []*corev1.Node, relay bool) (plan, error) {
 	sources, err := sourceRanges(service)
+	if err != nil {
+		return plan{}, err
+	}
+	proxy, err := proxyProtocol(service)
 	if err != nil {
 		return plan{}, err
 	}
@@ -88,11 +102,16 @@ func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
 	}
 	for _, port := range service.Spec.Ports {
 		status := corev1.PortStatus{Port: port.Port, Protocol: port.Protocol}
-		if reason, message := refusal(port); reason != "" {
+		if reason, message := refusal(port, relay); reason != "" {
 			status.Error = ptr.To(reasonPrefix + reason)
 			desired.warn(reason, message)
 		} else {
-			desired.frontends = append(desired.frontends, frontend(service, port, sources, backends))
+			served := frontend(service, port, sources, backends)
+			served.ProxyProtocol = proxy && !served.UDP
+			if proxy && served.UDP {
+				desired.warn(reasonProxy, fmt.Sprintf("metadata.annotations[%s]: port %d of UDP has no PROXY protocol", ProxyProtocolAnnotation, port.Port))
+			}
+			desired.frontends = append(desired.frontends, served)
 		}
 		desired.ports = append(desired.ports, status)
 	}
@@ -100,7 +119,7 @@ func newPlan(service *corev1.Service, nodes []*corev1.Node) (plan, error) {
 	case served == 0:
 		return plan{}, fmt.Errorf("%w: %s", errUnsupported, strings.Join(slices.Sorted(maps.Values(desired.warnings)), "; "))
 	case served > haproxy.MaxFrontends:
-		return plan{}, fmt.Errorf("%w: spec.ports: %d TCP ports, of at most %d; use several Services", errUnsupported, served, haproxy.MaxFrontends)
+		return plan{}, fmt.Errorf("%w: spec.ports: %d ports, of at most %d; use several Services", errUnsupported, served, haproxy.MaxFrontends)
 	case served == len(desired.ports):
 		desired.ports = nil
 	}
@@ -130,10 +149,13 @@ func (p *plan) warn(reason, message string) {
 	p.warnings[reason] = message
 }
 
-func refusal(port corev1.ServicePort) (reason, message string) {
+func refusal(port corev1.ServicePort, relay bool) (reason, message string) {
 	switch {
-	case port.Protocol != corev1.ProtocolTCP:
-		return reasonProtocol, fmt.Sprintf("spec.ports: port %d has protocol %s; only TCP is supported", port.Port, port.Protocol)
+	case port.Protocol != corev1.ProtocolTCP && port.Protocol != corev1.ProtocolUDP:
+		return reasonProtocol, fmt.Sprintf("spec.ports: port %d has protocol %s; only TCP and UDP are supported", port.Port, port.Protocol)
+	case port.Protocol == corev1.ProtocolUDP && !relay:
+		return reasonProtocol, fmt.Sprintf("spec.ports: port %d has protocol UDP, which the image of load balancers on the engine does not relay; "+
+			"load the archive of the image %s of a release into the engine", port.Port, loadbalancer.BuiltImage)
 	case port.Port == haproxy.StatusPort:
 		return reasonReserved, fmt.Sprintf("spec.ports: port %d is reserved for the load balancer's status; use another port", port.Port)
 	case port.NodePort == 0:
@@ -145,10 +167,14 @@ func refusal(port corev1.ServicePort) (reason, message string) {
 func frontend(service *corev1.Service, port corev1.ServicePort, sources []netip.Prefix, backends []haproxy.Backend) haproxy.Frontend {
 	f := haproxy.Frontend{
 		Name:    fmt.Sprintf("port-%d", port.Port),
+		UDP:     port.Protocol == corev1.ProtocolUDP,
 		Port:    uint16(port.Port), //nolint:gosec // The API admits 1 to 65535.
 		Sources: sources,
 		Sticky:  service.Spec.SessionAffinity == corev1.ServiceAffinityClientIP,
 		Check:   haproxy.Check{Path: healthPath, Statuses: "200", Port: kubeProxyHealthPort},
+	}
+	if f.UDP {
+		f.Name += "-udp"
 	}
 	if helpers.NeedsHealthCheck(service) {
 		// A node without an endpoint drops connections.
@@ -161,16 +187,38 @@ func frontend(service *corev1.Service, port corev1.ServicePort, sources []netip.
 	return f
 }
 
+// proxyProtocol reports whether a Service requests it.
+func proxyProtocol(service *corev1.Service) (bool, error) {
+	value, found := service.Annotations[ProxyProtocolAnnotation]
+	if found && value != proxyProtocolV2 {
+		return false, fmt.Errorf("%w: metadata.annotations[%s]: %q; use %q, or remove the annotation", errUnsupported, ProxyProtocolAnnotation, value, proxyProtocolV2)
+	}
+	return found, nil
+}
+
+// hasRelay reports whether it has a UDP port.
+func (p plan) hasRelay() bool {
+	return slices.ContainsFunc(p.frontends, func(f haproxy.Frontend) bool { return f.UDP })
+}
+
+// admitsAll reports whether ranges have all clients of each family of a Service.
+func admitsAll(service *corev1.Service, ranges []string) bool {
+	families := familiesOf(service)
+	return slices.Contains(ranges, "0.0.0.0/0") && (!families.Has(network.IPv6) || slices.Contains(ranges, "::/0"))
+}
+
 // sourceRanges are the clients that may connect; none where all may.
 func sourceRanges(service *corev1.Service) ([]netip.Prefix, error) {
 	ranges, err := helpers.GetLoadBalancerSourceRanges(service)
 	if err != nil {
 		return nil, fmt.Errorf("%w: spec.loadBalancerSourceRanges: %w", errUnsupported, err)
 	}
-	if helpers.IsAllowAll(ranges) {
+	texts := ranges.StringSlice()
+	// Without ranges, the one of all of IPv4 is returned.
+	hasRanges := len(service.Spec.LoadBalancerSourceRanges) > 0 || strings.TrimSpace(service.Annotations[corev1.AnnotationLoadBalancerSourceRangesKey]) != ""
+	if !hasRanges || admitsAll(service, texts) {
 		return nil, nil
 	}
-	texts := ranges.StringSlice()
 	if len(texts) > haproxy.MaxSources {
 		return nil, fmt.Errorf("%w: spec.loadBalancerSourceRanges: %d ranges, of at most %d; use larger ranges", errUnsupported, len(texts), haproxy.MaxSources)
 	}

@@ -31,6 +31,7 @@ import (
 	servicecontroller "k8s.io/cloud-provider/controllers/service"
 	"k8s.io/utils/ptr"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -75,8 +76,9 @@ func TestPlan(t *testing.T) {
 		return plan{frontends: []haproxy.Frontend{f}, warnings: map[string]string{}}
 	}
 	cases := map[string]struct {
-		change func(*corev1.Service)
-		want   plan
+		change       func(*corev1.Service)
+		withoutRelay bool
+		want         plan
 	}{
 		"one port": {want: frontend(nil)},
 		"IPv6": {
@@ -129,11 +131,51 @@ func TestPlan(t *testing.T) {
 			change: func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, udp) },
 			want: func() plan {
 				p := frontend(nil)
+				other := p.frontends[0]
+				other.Name, other.Port, other.UDP, other.Backends = "port-53-udp", 53, true, slices.Clone(other.Backends)
+				other.Backends[0].Port = 30053
+				p.frontends = append(p.frontends, other)
+				return p
+			}(),
+		},
+		"UDP without a relay": {
+			withoutRelay: true,
+			change:       func(s *corev1.Service) { s.Spec.Ports = append(s.Spec.Ports, udp) },
+			want: func() plan {
+				p := frontend(nil)
 				p.ports = []corev1.PortStatus{
 					{Port: 80, Protocol: corev1.ProtocolTCP},
 					{Port: 53, Protocol: corev1.ProtocolUDP, Error: ptr.To("container.infrastructure.cluster.x-k8s.io/UnsupportedProtocol")},
 				}
-				p.warnings[reasonProtocol] = "spec.ports: port 53 has protocol UDP; only TCP is supported"
+				p.warnings[reasonProtocol] = "spec.ports: port 53 has protocol UDP, which the image of load balancers on the engine does not relay; " +
+					"load the archive of the image localhost/capcon/haproxy:2.6 of a release into the engine"
+				return p
+			}(),
+		},
+		"PROXY protocol": {
+			change: func(s *corev1.Service) { s.Annotations = map[string]string{ProxyProtocolAnnotation: "v2"} },
+			want:   frontend(func(f *haproxy.Frontend) { f.ProxyProtocol = true }),
+		},
+		"all sources of one family": {
+			change: func(s *corev1.Service) {
+				s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+				s.Spec.LoadBalancerSourceRanges = []string{"0.0.0.0/0"}
+			},
+			want: func() plan {
+				p := frontend(func(f *haproxy.Frontend) { f.Sources = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")} })
+				p.family = haproxy.FamilyDual
+				p.warnings[reasonSources] = "spec.loadBalancerSourceRanges: clients that connect through a published host port have the address of the network's gateway"
+				return p
+			}(),
+		},
+		"all sources of both families": {
+			change: func(s *corev1.Service) {
+				s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+				s.Spec.LoadBalancerSourceRanges = []string{"::/0", "0.0.0.0/0"}
+			},
+			want: func() plan {
+				p := frontend(nil)
+				p.family = haproxy.FamilyDual
 				return p
 			}(),
 		},
@@ -145,7 +187,7 @@ func TestPlan(t *testing.T) {
 			if tc.change != nil {
 				tc.change(service)
 			}
-			got := must.Get(newPlan(service, nodes()))(t)
+			got := must.Get(newPlan(service, nodes(), !tc.withoutRelay))(t)
 			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(plan{}), cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); diff != "" {
 				t.Errorf("plan: -want +got:\n%s", diff)
 			}
@@ -163,30 +205,30 @@ func TestPlanRefuses(t *testing.T) {
 		change func(*corev1.ServiceSpec)
 		want   string
 	}{
-		"UDP":       {func(s *corev1.ServiceSpec) { s.Ports[0].Protocol = corev1.ProtocolUDP }, "spec.ports: port 80 has protocol UDP; only TCP is supported"},
+		"SCTP":      {func(s *corev1.ServiceSpec) { s.Ports[0].Protocol = corev1.ProtocolSCTP }, "spec.ports: port 80 has protocol SCTP; only TCP and UDP are supported"},
 		"reserved":  {func(s *corev1.ServiceSpec) { s.Ports[0].Port = 8405 }, "spec.ports: port 8405 is reserved for the load balancer's status; use another port"},
 		"node port": {func(s *corev1.ServiceSpec) { s.Ports[0].NodePort = 0 }, "spec.ports: port 80 has no node port; set spec.allocateLoadBalancerNodePorts to true"},
 		"many ports": {func(s *corev1.ServiceSpec) {
 			for i := range haproxy.MaxFrontends {
 				s.Ports = append(s.Ports, corev1.ServicePort{Port: int32(i) + 100, NodePort: 31000, Protocol: corev1.ProtocolTCP})
 			}
-		}, "spec.ports: 65 TCP ports, of at most 64; use several Services"},
+		}, "spec.ports: 65 ports, of at most 64; use several Services"},
 		"many sources": {func(s *corev1.ServiceSpec) {
 			for i := range haproxy.MaxSources + 1 {
 				s.LoadBalancerSourceRanges = append(s.LoadBalancerSourceRanges, fmt.Sprintf("10.0.%d.%d/32", i/256, i%256))
 			}
 		}, "spec.loadBalancerSourceRanges: 1001 ranges, of at most 1000; use larger ranges"},
-		"two protocols": {func(s *corev1.ServiceSpec) {
-			s.Ports[0].Protocol = corev1.ProtocolUDP
+		"two reasons": {func(s *corev1.ServiceSpec) {
+			s.Ports[0].Port, s.Ports[0].Protocol = 8405, corev1.ProtocolUDP
 			s.Ports = append(s.Ports, corev1.ServicePort{Port: 81, NodePort: 30081, Protocol: corev1.ProtocolSCTP})
-		}, "spec.ports: port 80 has protocol UDP; only TCP is supported; spec.ports: port 81 has protocol SCTP; only TCP is supported"},
+		}, "spec.ports: port 81 has protocol SCTP; only TCP and UDP are supported; spec.ports: port 8405 is reserved for the load balancer's status; use another port"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			service := web()
 			tc.change(&service.Spec)
-			if _, err := newPlan(service, nodes()); !errors.Is(err, errUnsupported) || err.Error() != prefix+tc.want {
+			if _, err := newPlan(service, nodes(), true); !errors.Is(err, errUnsupported) || err.Error() != prefix+tc.want {
 				t.Errorf("newPlan: %v, want %s", err, prefix+tc.want)
 			}
 		})
@@ -203,7 +245,7 @@ func TestTooManyNodes(t *testing.T) {
 		all = append(all, node)
 	}
 	slices.Reverse(all)
-	got := must.Get(newPlan(web(), all))(t)
+	got := must.Get(newPlan(web(), all, true))(t)
 	backends := got.frontends[0].Backends
 	if len(backends) != haproxy.MaxBackends || backends[0].Name != "node-999" || backends[haproxy.MaxBackends-1].Name != "node-744" {
 		t.Errorf("%d backends, from %s to %s, want %d from node-999 to node-744",
@@ -217,9 +259,10 @@ func TestTooManyNodes(t *testing.T) {
 
 func TestHostPorts(t *testing.T) {
 	t.Parallel()
-	ports := map[uint16]uint16{443: 20002, 80: 20001}
-	text := formatHostPorts(ports)
-	if want := "127.0.0.1:20001->80/tcp, 127.0.0.1:20002->443/tcp"; text != want {
+	text := formatHostPorts([]engine.PortBinding{
+		{HostPort: 20001, ContainerPort: 53}, {HostPort: 20001, ContainerPort: 53, Protocol: engine.ProtocolUDP}, {HostPort: 20002, ContainerPort: 443},
+	})
+	if want := "127.0.0.1:20001->53/tcp, 127.0.0.1:20001->53/udp, 127.0.0.1:20002->443/tcp"; text != want {
 		t.Errorf("formatHostPorts = %q, want %q", text, want)
 	}
 }

@@ -18,9 +18,7 @@ package serviceloadbalancer
 
 import (
 	"fmt"
-	"maps"
 	"net/netip"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,6 +27,7 @@ import (
 	"k8s.io/cloud-provider/service/helpers"
 	"k8s.io/utils/ptr"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
@@ -38,7 +37,7 @@ const HostPortsAnnotation = "container.infrastructure.cluster.x-k8s.io/host-port
 
 // publish address and host ports of a load balancer in its Service.
 func (b *balancers) publish(service *corev1.Service, state loadbalancer.State, ports []corev1.PortStatus) (*corev1.LoadBalancerStatus, error) {
-	balanced, hostPorts := status(service, state, ports), formatHostPorts(state.HostPorts)
+	balanced, hostPorts := status(service, state, ports), formatHostPorts(state.Ports())
 	if helpers.LoadBalancerStatusEqual(&service.Status.LoadBalancer, balanced) && service.Annotations[HostPortsAnnotation] == hostPorts {
 		return balanced, nil
 	}
@@ -77,11 +76,11 @@ func status(service *corev1.Service, state loadbalancer.State, ports []corev1.Po
 	return balanced
 }
 
-// formatHostPorts returns the annotation's value for host ports by the port that each publishes.
-func formatHostPorts(hostPorts map[uint16]uint16) string {
-	texts := make([]string, 0, len(hostPorts))
-	for _, port := range slices.Sorted(maps.Keys(hostPorts)) {
-		texts = append(texts, fmt.Sprintf("127.0.0.1:%d->%d/tcp", hostPorts[port], port))
+// formatHostPorts returns the annotation's value for published ports, which are in order.
+func formatHostPorts(ports []engine.PortBinding) string {
+	texts := make([]string, 0, len(ports))
+	for _, port := range ports {
+		texts = append(texts, fmt.Sprintf("127.0.0.1:%d->%d/%s", port.HostPort, port.ContainerPort, port.Protocol.Name()))
 	}
 	return strings.Join(texts, ", ")
 }

@@ -108,6 +108,9 @@ func (b *balancers) repairOne(ctx context.Context, one loadbalancer.Service) err
 // retryInterval is the time between two attempts to create, repair or remove a load balancer.
 const retryInterval = 5 * time.Second
 
+// lateInterval is the time between two attempts to find what a user may add to the engine.
+const lateInterval = time.Minute
+
 // Changes are the load balancers of a cluster that are to be looked at, because their
 // containers may have changed or because an attempt has failed. Each is inspected once,
 // however often it is added meanwhile.
@@ -137,3 +140,6 @@ func (c *Changes) Len() int { return c.queue.Len() }
 
 // retry a load balancer later.
 func (c *Changes) retry(service loadbalancer.Service) { c.queue.AddAfter(service, retryInterval) }
+
+// retryLater a load balancer that has a part of what its Service requests.
+func (c *Changes) retryLater(service loadbalancer.Service) { c.queue.AddAfter(service, lateInterval) }

@@ -66,7 +66,7 @@ func (b *balancers) reconcile(ctx context.Context, service *corev1.Service, know
 
 // warn of what the load balancer does otherwise than the Service may expect.
 func (b *balancers) warn(service *corev1.Service, known *memory, warnings map[string]string) {
-	for _, reason := range []string{reasonProtocol, reasonReserved, reasonNodePort, reasonSources, reasonAffinity, reasonNodes} {
+	for _, reason := range []string{reasonProtocol, reasonReserved, reasonNodePort, reasonSources, reasonAffinity, reasonNodes, reasonProxy, reasonRelay} {
 		b.report(service, known, reason, warnings[reason])
 	}
 }
