@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials KindConfig Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext Examples UnreachableNetwork RemoteEngine FailureDomains IPFamilies ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials KindConfig Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext Examples UnreachableNetwork RemoteEngine FailureDomains IPFamilies UDPServices ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon; IP_FAMILY=dual or ipv6 for those that a test creates without families)
 
@@ -57,6 +57,9 @@ KindConfig: ## Clusters from configurations of kind (EXAMPLES=regular expression
 	@$(CLUSTER) $@
 
 IPFamilies: ## Clusters with IPv6 and with both families, through a restart
+	@$(CLUSTER) $@
+
+UDPServices: ## DNS of a cluster by a Service with TCP and UDP, through a restart
 	@$(CLUSTER) $@
 
 FailureDomains: ## Spread control planes over failure domains and pin workers to some
