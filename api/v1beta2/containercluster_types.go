@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// ClusterFinalizer keeps a ContainerCluster until its load balancer and
+	// ClusterFinalizer keeps a ContainerCluster until its load balancer, volume and
 	// network are gone from the engine.
 	ClusterFinalizer = "containercluster.infrastructure.cluster.x-k8s.io"
 
@@ -50,6 +50,11 @@ const (
 	// one is created, and removed once load balancers are switched off and all are removed.
 	ServiceLoadBalancersAnnotation = "container.infrastructure.cluster.x-k8s.io/service-load-balancers"
 
+	// RetainedVolumesAnnotation on a ContainerCluster names the PersistentVolumes of storage type
+	// Cluster whose data is kept on the engine when the cluster is deleted, because their reclaim
+	// policy is Retain.
+	RetainedVolumesAnnotation = "container.infrastructure.cluster.x-k8s.io/retained-volumes"
+
 	// PausedWhileStoppedAnnotation on a Cluster says that the provider has paused it
 	// because it is stopped, and will unpause it. One that its user paused does not have it,
 	// and stays paused.
@@ -67,10 +72,13 @@ const (
 )
 
 // StorageType says what provides PersistentVolumes in a workload cluster.
-// +kubebuilder:validation:Enum=NodeLocal;None
+// +kubebuilder:validation:Enum=Cluster;NodeLocal;None
 type StorageType string
 
 const (
+	// StorageCluster provisions directories of a volume of the engine that all nodes of the
+	// cluster share.
+	StorageCluster StorageType = "Cluster"
 	// StorageNodeLocal provisions directories in the containers of the nodes.
 	StorageNodeLocal StorageType = "NodeLocal"
 	// StorageNone leaves storage to what is installed in the workload cluster.
@@ -193,11 +201,13 @@ type Network struct {
 // Storage says what provides PersistentVolumes in the workload cluster.
 // +kubebuilder:validation:MinProperties=1
 type Storage struct {
-	// type is None by default. With NodeLocal the provider creates the default
-	// StorageClass "standard" and provisions its volumes: each is a directory on
-	// the node that the scheduler chose for the claim's first Pod. Volumes remain
-	// while their node remains. A change from NodeLocal to None keeps the
-	// volumes; those released later are not deleted.
+	// type is None by default. With Cluster or NodeLocal the provider creates the default
+	// StorageClass "standard" and provisions its volumes. With Cluster, each is a directory of a
+	// volume of the engine that all nodes mount: it outlives them. Nodes that were created with
+	// another type do not mount it; replace them after a change to Cluster. With NodeLocal, each
+	// is a directory on the node that the scheduler chose for the claim's first Pod: it remains
+	// while that node remains. A change to None keeps the volumes; those released later are
+	// not deleted.
 	// +optional
 	Type StorageType `json:"type,omitempty"`
 }

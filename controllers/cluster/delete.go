@@ -33,6 +33,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/internal/clustervolume"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -94,6 +95,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 		r.checkEngine,
 		// The load balancer, and the containers of machines whose finalizer did not run.
 		r.removeContainers,
+		// The volume with the PersistentVolumes, unless some of them must be kept.
+		r.removeVolume,
 		// The network goes with its last cluster.
 		r.removeNetwork,
 		r.removeFinalizer,
@@ -138,6 +141,25 @@ func (r *Reconciler) removeSelected(ctx context.Context, s *scope, labels map[st
 			return deleteError(err)
 		}
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
+	}
+	return nil
+}
+
+// removeVolume removes the volume that the nodes had mounted, with all PersistentVolumes. One with
+// PersistentVolumes whose reclaim policy is Retain is kept for its user.
+func (r *Reconciler) removeVolume(ctx context.Context, s *scope) error {
+	name := s.owner().Volume()
+	if retained := s.containerCluster.Annotations[infrav1.RetainedVolumesAnnotation]; retained != "" {
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "VolumeRetained", "Retain",
+			"Kept volume %s with the PersistentVolumes %s, whose reclaim policy is Retain", name, retained)
+		return nil
+	}
+	existed, err := clustervolume.Remove(ctx, r.Engine, s.owner())
+	if err != nil {
+		return deleteError(err)
+	}
+	if existed {
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "VolumeRemoved", "Remove", "Removed volume %s", name)
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
+	"github.com/capi-samples/cluster-api-provider-container/internal/clustervolume"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -162,6 +163,11 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 	if err := r.resetResourceSets(ctx, s); err != nil {
 		return err
 	}
+	if plan.machine.Volume != "" {
+		if _, err := clustervolume.Ensure(ctx, r.Engine, s.owner()); err != nil {
+			return volumeFailure(err)
+		}
+	}
 	placement := network.Placement{
 		Network:   plan.network,
 		Addresses: plan.addresses,
@@ -210,6 +216,14 @@ func (r *Reconciler) place(ctx context.Context, placement network.Placement) (en
 		container, err = network.Place(ctx, r.Engine, placement)
 	}
 	return container, err
+}
+
+// volumeFailure says why there is no volume for the container.
+func volumeFailure(err error) error {
+	if foreign := new(clustervolume.NotOwnedError); errors.As(err, &foreign) {
+		return waitForUser(infrav1.ContainerFailedReason, foreign.Error())
+	}
+	return engineError(err)
 }
 
 // placeFailure says why there is no container, and when creating it again can help.

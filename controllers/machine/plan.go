@@ -125,7 +125,16 @@ func (s *scope) nodeMachine(image string) node.Machine {
 		Environment: s.environment(),
 		CDIDevices:  s.cdiDevices(),
 		DNSSearch:   s.containerMachine.Spec.DNSSearch,
+		Volume:      s.volume(),
 	}
+}
+
+// volume that the node mounts; empty = the cluster has none.
+func (s *scope) volume() string {
+	if s.containerCluster == nil || s.containerCluster.Spec.Storage.Type != infrav1.StorageCluster {
+		return ""
+	}
+	return s.owner().Volume()
 }
 
 func (s *scope) resources() node.Resources {

@@ -180,6 +180,7 @@ const (
 	kindNode         = "node"
 	kindLoadBalancer = "load-balancer"
 	kindService      = "service"
+	kindVolume       = "volume"
 )
 
 // NodeContainer is the name of a machine's container.
@@ -188,6 +189,14 @@ func (o Owner) NodeContainer(machine string) string { return containerName(o, ki
 // LoadBalancerContainer is the name of the cluster's load balancer.
 func (o Owner) LoadBalancerContainer() string {
 	return containerName(o, kindLoadBalancer, o.Cluster+"-lb")
+}
+
+// Volume is the name of the engine's volume that all nodes of the cluster mount.
+func (o Owner) Volume() string { return containerName(o, kindVolume, o.Cluster+"-volumes") }
+
+// VolumeLabels are those that Volume is created with.
+func (o Owner) VolumeLabels() map[string]string {
+	return o.Select(map[string]string{LabelManaged: "true"})
 }
 
 // ServiceContainer is the name of the load balancer of a Service.

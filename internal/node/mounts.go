@@ -23,6 +23,14 @@ import (
 	"strings"
 )
 
+// VolumePath is where a node has the volume of its cluster, outside of what kubelet and containerd
+// use. Pods get a directory of it only where it is bound to a path below BoundPath.
+const (
+	VolumePath = "/cluster-volume"
+	// BoundPath is below /run: what is bound there ends with the container.
+	BoundPath = "/run/cluster-volumes"
+)
+
 // needed is a path in a node that no mount of a user's may hide.
 type needed struct {
 	// path in the node. A mount there, or above it, would hide it.
@@ -55,6 +63,8 @@ var reserved = []needed{
 	{path: "/etc/kubernetes/pki", reason: "kubeadm writes keys there"},
 	{path: "/etc/resolv.conf", reason: "the node image's entrypoint writes it"},
 	{path: "/" + containerdDropIns, reason: "it configures containerd for the host"},
+	{path: VolumePath, reason: "the provider mounts the volume of the cluster there", whole: true},
+	{path: BoundPath, reason: "PersistentVolumes are bound there", whole: true},
 	{path: "/kind", reason: "the node image's entrypoint keeps its files there"},
 	{path: "/bin", reason: "it belongs to the node's operating system"},
 	{path: "/lib", reason: "it belongs to the node's operating system"},

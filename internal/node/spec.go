@@ -43,6 +43,8 @@ type Machine struct {
 	CDIDevices []string
 	// DNSSearch are the search domains of the resolver; none = the engine's choice.
 	DNSSearch []string
+	// Volume of the engine that all nodes of the cluster mount at VolumePath; empty = none.
+	Volume string
 }
 
 // Mount makes a path of the engine's host visible in the node.
@@ -115,6 +117,9 @@ func mounts(machine Machine, host Host) []engine.Mount {
 	if slices.Contains([]string{"btrfs", "zfs", "devicemapper"}, host.StorageDriver) {
 		// cAdvisor in the kubelet needs the devices behind the storage.
 		all = append(all, engine.Mount{Type: engine.MountBind, Source: "/dev/mapper", Target: "/dev/mapper"})
+	}
+	if machine.Volume != "" {
+		all = append(all, engine.Mount{Type: engine.MountVolume, Source: machine.Volume, Target: VolumePath})
 	}
 	for _, mount := range machine.Mounts {
 		all = append(all, engine.Mount{

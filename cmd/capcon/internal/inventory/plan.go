@@ -186,6 +186,10 @@ func (w World) decideOwned(object Object) Decision {
 	}
 	record := w.recordOf(object.Owner.ID)
 	why := w.doubt(record)
+	if object.Kind == Volume && why == "" {
+		// What "down" keeps has no record.
+		return remove(object, "orphaned, with the PersistentVolumes of its cluster, which was created by this user's capcon and is in no management plane")
+	}
 	switch {
 	case why == "":
 		return remove(object, "orphaned: its cluster was created by this user's capcon, and is in no management plane")

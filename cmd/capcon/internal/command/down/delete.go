@@ -26,6 +26,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
 // prepare the deletion of a cluster of the management plane: whose containers it ends, or why it is
@@ -89,7 +91,7 @@ func deleteCluster(ctx context.Context, s *session.Session, b *progress.Board, o
 	}
 	b.Finished(step, "deleted")
 	s.Records.ForgetOwner(one.name, one.record.OwnerID)
-	return nil
+	return reportVolume(ctx, s, b, one)
 }
 
 // removePlane when no cluster is left that it is needed for. It is the plane that
@@ -176,5 +178,24 @@ func deleteContainers(ctx context.Context, s *session.Session, b *progress.Board
 	}
 	s.Records.ForgetOwner(one.name, one.record.OwnerID)
 	b.Finished("cluster "+one.name, output.Plural(len(containers), "container")+" removed")
+	return reportVolume(ctx, s, b, one)
+}
+
+// reportVolume says that the volume of a deleted cluster is kept: it has PersistentVolumes whose reclaim policy is
+// Retain, or which policy they have is not known without the objects of the cluster.
+func reportVolume(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
+	owner := identity.Owner{Namespace: management.Namespace, Cluster: one.name, ID: one.record.OwnerID}
+	if owner.ID == "" {
+		return nil
+	}
+	volume, err := s.Engine.InspectVolume(ctx, owner.Volume())
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for the volume of cluster %q: %w", one.name, err)
+	}
+	b.Finished("volume of "+one.name, fmt.Sprintf("kept: %s, for PersistentVolumes that may have reclaim policy Retain; remove it with \"%s gc --owner %s --yes\"",
+		volume.Name, s.Program, owner.ID))
 	return nil
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package down_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -29,6 +30,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -124,4 +126,20 @@ func TestClusterOfALostEngineIsDeleted(t *testing.T) {
 	}
 	w.MustFail("down", "demo", "--timeout", "100ms")
 	w.MustRun("down", "demo", "--force", "--timeout", "1m")
+}
+
+// TestVolumeIsKept: the data of PersistentVolumes may be all that is left of a cluster.
+func TestVolumeIsKept(t *testing.T) {
+	t.Parallel()
+	w := commandtest.Created(t)
+	owner := identity.Owner{Namespace: "default", Cluster: "demo", ID: w.Record().OwnerID}
+	must.Succeed(t, w.Engine.CreateVolume(t.Context(), owner.Volume(), owner.VolumeLabels()))
+	w.Controllers = w.Vanish
+	commandtest.Contains(t, w.MustRun("down", "demo"), "volume of demo: kept: "+owner.Volume(), "gc --owner "+owner.ID+" --yes")
+	commandtest.Contains(t, w.MustRun("gc", "--yes"), "keep", owner.Volume())
+	must.Get(w.Engine.InspectVolume(t.Context(), owner.Volume()))(t)
+	w.MustRun("gc", "--owner", owner.ID, "--yes")
+	if _, err := w.Engine.InspectVolume(t.Context(), owner.Volume()); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("inspect volume: %v", err)
+	}
 }
