@@ -159,7 +159,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 		Client:       mgr.GetClient(),
 		ClusterCache: options.ClusterCache,
 		Engine:       options.Engine,
-		Run: func(ctx context.Context, settings workload.Settings, changes *serviceloadbalancer.Changes, report workload.Report) error {
+		Run: func(ctx context.Context, settings workload.Settings, changes workload.Changes, report workload.Report) error {
 			group, ctx := errgroup.WithContext(ctx)
 			group.Go(func() error {
 				return workload.PublishLocalRegistry(ctx, settings.Config, settings.LocalRegistry, report)
@@ -168,6 +168,10 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 				group.Go(func() error {
 					return storage.Run(ctx, settings.Config, storage.Options{
 						Engine: options.Engine, Recorded: settings.Recorded, MaxVolumes: settings.MaxVolumes,
+						Shared: settings.SharedStorage, Changed: changes.Nodes,
+						Retain: func(ctx context.Context, change func([]string) []string) error {
+							return cluster.RecordRetained(ctx, mgr.GetClient(), settings.Recorded, change)
+						},
 						Report: func(notice string, err error) { report(workload.Storage, notice, err) },
 					})
 				})
@@ -179,7 +183,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 						Network: settings.Network, Image: cmp.Or(settings.Image, options.LoadBalancerImage),
 						Report:    func(err error) { report(workload.LoadBalancers, "", err) },
 						HostPorts: settings.HostPorts, MaxServices: settings.MaxLoadBalancers,
-					}, changes)
+					}, changes.Services)
 				})
 			}
 			return group.Wait()

@@ -30,7 +30,7 @@ help:
 
 ##@ Suites: make e2e RUN="NAME..." (some take hours, or stop everything that runs on the engine)
 
-all: Quickstart tutorials KindConfig Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext Examples UnreachableNetwork RemoteEngine FailureDomains IPFamilies UDPServices ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
+all: Quickstart tutorials KindConfig Drift RemediationOfBootstrap EtcdMemberWithoutNode MachinePool Topology TopologyNext Examples UnreachableNetwork RemoteEngine FailureDomains IPFamilies UDPServices ExternalEndpoint OwnBootstrap Convert Move Restore Orphans Faults ClusterVolumes Upgrade release Restart EngineStopsDuringBootstrap mutation ## Disturb containers, engines and bootstraps in all ways there are (hours)
 
 ##@ Clusters: capcon on a real engine (e2e/capcon; IP_FAMILY=dual or ipv6 for those that a test creates without families)
 
@@ -98,6 +98,9 @@ Restore: ## Lose the management plane and restore the cluster into a new one, be
 	@$(CLUSTER) $@
 
 Orphans: ## Two management planes with a cluster of one name: lose one of them, and collect what it left
+	@$(CLUSTER) $@
+
+ClusterVolumes: ## A database on a PersistentVolume of storage type Cluster, while nodes are drained, killed, paused and replaced
 	@$(CLUSTER) $@
 
 Faults: ## Random faults of a cluster with data on a PersistentVolume (COUNT=8, SEED to repeat them)

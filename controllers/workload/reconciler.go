@@ -49,7 +49,6 @@ import (
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -69,7 +68,7 @@ type Reconciler struct {
 	Engine Engine
 	// Run runs the controllers of one workload cluster until ctx ends, and reports on each
 	// part. Where nothing is switched on it removes what was published, and may return.
-	Run func(ctx context.Context, settings Settings, changes *serviceloadbalancer.Changes, report Report) error
+	Run func(ctx context.Context, settings Settings, changes Changes, report Report) error
 	// Drain removes the load balancers of Services of a workload cluster.
 	Drain func(ctx context.Context, config *rest.Config, owner identity.Owner) error
 	// Limits of each workload cluster. Those of a ContainerCluster may be lower.
@@ -113,10 +112,15 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 }
 
 // containerToCluster: the load balancer of one Service is repaired, or drained in a cluster
-// that has no load balancers.
+// that has no load balancers; volumes are bound again into a node that has started.
 func (r *Reconciler) containerToCluster(_ context.Context, labels map[string]string) []ctrl.Request {
 	key := client.ObjectKey{Namespace: labels[identity.LabelNamespace], Name: labels[identity.LabelCluster]}
-	if identity.Role(labels[identity.LabelRole]) != identity.RoleServiceLoadBalancer || r.runner.passOn(key, labels) {
+	role := identity.Role(labels[identity.LabelRole])
+	if role == identity.RoleControlPlane || role == identity.RoleWorker {
+		r.runner.passOnNode(key)
+		return nil
+	}
+	if role != identity.RoleServiceLoadBalancer || r.runner.passOn(key, labels) {
 		return nil
 	}
 	return []ctrl.Request{{NamespacedName: key}}
@@ -151,8 +155,9 @@ type Settings struct {
 	Recorded containercluster.EngineRecord
 	// Config of a client; another one after each reconnection.
 	Config *rest.Config
-	// Storage and LoadBalancers say what is provided.
-	Storage, LoadBalancers bool
+	// Storage and LoadBalancers say what is provided, SharedStorage that volumes are on the volume
+	// of the cluster.
+	Storage, LoadBalancers, SharedStorage bool
 	// MaxVolumes of storage; math.MaxInt32 = unlimited.
 	MaxVolumes int32
 	// MaxLoadBalancers of Services; math.MaxInt32 = unlimited.
@@ -191,7 +196,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
-	reports := r.runner.start(ctx, request.NamespacedName, *settings, func(ctx context.Context, changes *serviceloadbalancer.Changes, report Report) error {
+	reports := r.runner.start(ctx, request.NamespacedName, *settings, func(ctx context.Context, changes Changes, report Report) error {
 		// The ClusterCache's timeout would end each watch.
 		unlimited := *settings
 		unlimited.Config = rest.CopyConfig(unlimited.Config)
@@ -227,7 +232,8 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*active
 	spec := infrastructure.Spec
 	return &activeCluster{infrastructure: infrastructure, settings: Settings{
 		Recorded:      recorded,
-		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal,
+		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal || spec.Storage.Type == infrav1.StorageCluster,
+		SharedStorage: spec.Storage.Type == infrav1.StorageCluster,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,
 		MaxVolumes:    lower(r.Limits.PersistentVolumes, spec.Limits.PersistentVolumes),
 

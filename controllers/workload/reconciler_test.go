@@ -33,7 +33,6 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
@@ -80,16 +79,16 @@ func TestChangesReachTheirCluster(t *testing.T) {
 	w.expect(1, 0)
 	w.reconciler.ContainerToCluster(t.Context(), builders.Owner().ContainerLabels(identity.RoleWorker, "a"))
 	w.reconciler.ContainerToCluster(t.Context(), other.ContainerLabels(identity.RoleServiceLoadBalancer, ""))
-	if w.changes.Len() != 0 {
-		t.Errorf("%d changes, want none of other clusters and roles", w.changes.Len())
+	if w.changes.Services.Len() != 0 {
+		t.Errorf("%d changes, want none of other clusters and roles", w.changes.Services.Len())
 	}
 	for range 2 {
-		if requests := w.reconciler.ContainerToCluster(t.Context(), balancer); len(requests) > 0 || w.changes.Len() != 1 {
-			t.Errorf("%d changes, requests %v, want one change and no reconcile", w.changes.Len(), requests)
+		if requests := w.reconciler.ContainerToCluster(t.Context(), balancer); len(requests) > 0 || w.changes.Services.Len() != 1 {
+			t.Errorf("%d changes, requests %v, want one change and no reconcile", w.changes.Services.Len(), requests)
 		}
 	}
-	if diff := cmp.Diff(request, w.reconciler.AllClusters(t.Context())); diff != "" || w.changes.Len() != 2 {
-		t.Errorf("%d changes, want that of all too; requests: -want +got:\n%s", w.changes.Len(), diff)
+	if diff := cmp.Diff(request, w.reconciler.AllClusters(t.Context())); diff != "" || w.changes.Services.Len() != 2 {
+		t.Errorf("%d changes, want that of all too; requests: -want +got:\n%s", w.changes.Services.Len(), diff)
 	}
 }
 
@@ -165,8 +164,8 @@ func TestFailedRunIsRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
-		calls := map[*serviceloadbalancer.Changes]bool{}
-		w.reconciler.Run = func(ctx context.Context, _ workload.Settings, changes *serviceloadbalancer.Changes, report workload.Report) error {
+		calls := map[workload.Changes]bool{}
+		w.reconciler.Run = func(ctx context.Context, _ workload.Settings, changes workload.Changes, report workload.Report) error {
 			// Repairs of an attempt that failed may still wait for the changes it had.
 			if calls[changes] = true; len(calls) < 3 {
 				return errors.New("no connection")

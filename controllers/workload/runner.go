@@ -45,10 +45,30 @@ type runner struct {
 
 type run struct {
 	settings Settings
-	changes  *serviceloadbalancer.Changes
+	changes  Changes
 	cancel   context.CancelFunc
 	ended    chan struct{}
 	reports  map[Part]report
+}
+
+// Changes of the containers of a cluster, for the function.
+type Changes struct {
+	// Services are the load balancers that may have changed.
+	Services *serviceloadbalancer.Changes
+	// Nodes receives if a node's container may have changed.
+	Nodes chan struct{}
+}
+
+func newChanges() Changes {
+	return Changes{Services: serviceloadbalancer.NewChanges(), Nodes: make(chan struct{}, 1)}
+}
+
+// addNode: the function looks at all nodes once, however often they changed meanwhile.
+func (c Changes) addNode() {
+	select {
+	case c.Nodes <- struct{}{}:
+	default:
+	}
 }
 
 // report is the last one of a part. It is no record: it is gone with the function.
@@ -57,7 +77,7 @@ type report struct {
 }
 
 // function runs until ctx ends. It may return earlier, with nothing left to do or an error.
-type function func(ctx context.Context, changes *serviceloadbalancer.Changes, report Report) error
+type function func(ctx context.Context, changes Changes, report Report) error
 
 var (
 	_ manager.Runnable               = &runner{}
@@ -101,12 +121,12 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Setti
 		r.running = map[client.ObjectKey]*run{}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	one := &run{settings: settings, changes: serviceloadbalancer.NewChanges(), cancel: cancel, ended: make(chan struct{}), reports: map[Part]report{}}
+	one := &run{settings: settings, changes: newChanges(), cancel: cancel, ended: make(chan struct{}), reports: map[Part]report{}}
 	r.running[key] = one
 	go func() {
 		defer close(one.ended)
 		// Only this goroutine replaces them.
-		defer func() { one.changes.Close() }()
+		defer func() { one.changes.Services.Close() }()
 		defer cancel()
 		report, failed := r.reporter(ctx, key, one), false
 		_ = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (ended bool, _ error) {
@@ -126,11 +146,11 @@ func (r *runner) start(ctx context.Context, key client.ObjectKey, settings Setti
 }
 
 // renewChanges returns changes that no earlier attempt of the function still takes from.
-func (r *runner) renewChanges(one *run) *serviceloadbalancer.Changes {
+func (r *runner) renewChanges(one *run) Changes {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	one.changes.Close()
-	one.changes = serviceloadbalancer.NewChanges()
+	one.changes.Services.Close()
+	one.changes = newChanges()
 	return one.changes
 }
 
@@ -171,8 +191,17 @@ func (r *runner) passOn(key client.ObjectKey, labels map[string]string) bool {
 	if one == nil || !one.settings.LoadBalancers {
 		return false
 	}
-	one.changes.Add(labels)
+	one.changes.Services.Add(labels)
 	return true
+}
+
+// passOnNode: a container of a node may have changed.
+func (r *runner) passOnNode(key client.ObjectKey) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if one := r.running[key]; one != nil {
+		one.changes.addNode()
+	}
 }
 
 // passOnAll says to all functions that changes may have been missed.
@@ -180,7 +209,8 @@ func (r *runner) passOnAll() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for _, one := range r.running {
-		one.changes.AddAll()
+		one.changes.Services.AddAll()
+		one.changes.addNode()
 	}
 }
 

@@ -36,7 +36,6 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -73,7 +72,7 @@ type world struct {
 	hostPorts        network.HostPortRange
 	// report and changes of the function that was started last.
 	report  workload.Report
-	changes *serviceloadbalancer.Changes
+	changes workload.Changes
 	// drains counts calls of Drain, which return drainError.
 	drains     int
 	drainError error
@@ -113,7 +112,7 @@ func (w *world) drain(_ context.Context, config *rest.Config, owner identity.Own
 	return w.drainError
 }
 
-func (w *world) run(ctx context.Context, settings workload.Settings, changes *serviceloadbalancer.Changes, report workload.Report) error {
+func (w *world) run(ctx context.Context, settings workload.Settings, changes workload.Changes, report workload.Report) error {
 	w.report, w.changes = report, changes
 	w.started <- settings
 	<-ctx.Done()

@@ -27,6 +27,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/volumebinding"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -42,7 +43,7 @@ func (p *provisioner) checkLimit(ctx context.Context, volume string) error {
 	}
 	var count int32
 	for i := range volumes.Items {
-		if isNodeLocal(&volumes.Items[i]) && volumes.Items[i].Name != volume {
+		if (isNodeLocal(&volumes.Items[i]) || volumebinding.IsShared(&volumes.Items[i])) && volumes.Items[i].Name != volume {
 			count++
 		}
 	}
@@ -61,8 +62,8 @@ func isNodeLocal(volume *corev1.PersistentVolume) bool {
 
 // checkSpace compares the request with the free space. It reserves nothing, and a volume
 // may grow beyond its request: all nodes share the file system of the engine's host.
-func (p *provisioner) checkSpace(ctx context.Context, container string, claim *corev1.PersistentVolumeClaim) error {
-	output, err := p.Engine.Exec(ctx, container, engine.Command{Args: []string{"df", "--block-size=1", "--output=avail", "/var"}})
+func (p *provisioner) checkSpace(ctx context.Context, container, directory string, claim *corev1.PersistentVolumeClaim) error {
+	output, err := p.Engine.Exec(ctx, container, engine.Command{Args: []string{"df", "--block-size=1", "--output=avail", directory}})
 	if err != nil {
 		return fmt.Errorf("run df: %w", err)
 	}

@@ -51,10 +51,10 @@ func (p *provisioner) ShouldProvision(ctx context.Context, claim *corev1.Persist
 		// The controller skips it.
 		return true
 	}
-	err := checkClaim(claim)
+	err := p.checkClaim(claim)
 	if err == nil {
 		source, hasSource := dataSource(claim)
-		if !hasSource {
+		if !hasSource || source.isClaim() {
 			return true
 		}
 		err = p.record(ctx, claim, corev1.EventTypeNormal, "Provisioning", fmt.Sprintf(
@@ -69,10 +69,14 @@ func (p *provisioner) ShouldProvision(ctx context.Context, claim *corev1.Persist
 }
 
 // checkClaim returns an error for a claim that no retry can serve: its spec is immutable.
-func checkClaim(claim *corev1.PersistentVolumeClaim) error {
+func (p *provisioner) checkClaim(claim *corev1.PersistentVolumeClaim) error {
 	spec := claim.Spec
 	source, hasSource := dataSource(claim)
 	switch {
+	case hasSource && source.isClaim() && p.Shared:
+	case hasSource && source.isSnapshot() && p.Shared:
+		return fmt.Errorf("%w: spec.%s: a volume cannot be created from %s, because volumes are directories without snapshots; "+
+			"create a claim from another claim, which is copied while no Pod uses it, or use a StorageClass of another provisioner", errUnsatisfiable, source.field, source)
 	case hasSource && !source.populated():
 		return fmt.Errorf("%w: spec.%s: a volume cannot be created from %s, because volumes are directories without snapshots and clones; "+
 			"create a claim without it and restore the data, or use a StorageClass of another provisioner", errUnsatisfiable, source.field, source)
@@ -84,7 +88,7 @@ func checkClaim(claim *corev1.PersistentVolumeClaim) error {
 		return fmt.Errorf("%w: spec.volumeAttributesClassName: volumes have no attributes; create a claim without it", errUnsatisfiable)
 	}
 	for _, mode := range spec.AccessModes {
-		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod {
+		if mode != corev1.ReadWriteOnce && mode != corev1.ReadWriteOncePod && !p.Shared {
 			return fmt.Errorf("%w: spec.accessModes: %s is not supported, because a volume is on one node; use %s or %s",
 				errUnsatisfiable, mode, corev1.ReadWriteOnce, corev1.ReadWriteOncePod)
 		}
@@ -117,6 +121,11 @@ func (s source) populated() bool {
 }
 
 // String returns kind and name.
+// isClaim reports whether it is another claim.
+func (s source) isClaim() bool { return s.group == "" && s.kind == "PersistentVolumeClaim" }
+
+func (s source) isSnapshot() bool { return s.group == snapshotGroup && s.kind == snapshotKind }
+
 func (s source) String() string {
 	if s.group == "" {
 		return fmt.Sprintf("%s %q", s.kind, s.name)

@@ -33,7 +33,7 @@ import (
 //
 // A StorageClass of another provisioner stays. If it has the name, ours gets another one, of
 // which notice informs.
-func ensureClass(ctx context.Context, client kubernetes.Interface) (notice string, _ error) {
+func ensureClass(ctx context.Context, client kubernetes.Interface, otherName string) (notice string, _ error) {
 	classes, err := client.StorageV1().StorageClasses().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", fmt.Errorf("list StorageClasses: %w", err)
@@ -51,14 +51,14 @@ func ensureClass(ctx context.Context, client kubernetes.Interface) (notice strin
 	if ours == "" {
 		ours = ClassName
 		if isForeign {
-			ours = otherClassName
+			ours = otherName
 		}
 		if err := createClass(ctx, client, ours, !hasDefault); err != nil {
 			return "", err
 		}
 	}
 	if isForeign {
-		notice = fmt.Sprintf("StorageClass %q has provisioner %q and is not changed; node-local volumes have StorageClass %q", ClassName, standard, ours)
+		notice = fmt.Sprintf("StorageClass %q has provisioner %q and is not changed; volumes of the provider have StorageClass %q", ClassName, standard, ours)
 	}
 	return notice, nil
 }

@@ -48,11 +48,11 @@ func TestEnsureClass(t *testing.T) {
 		"a user's":        {exists: class("fast", storage.Provisioner, "false"), want: map[string]string{"fast": "false"}},
 		"standard of another": {
 			exists: class("standard", "csi", "false"), want: map[string]string{"standard": "false", "node-local": "true"},
-			notice: `StorageClass "standard" has provisioner "csi" and is not changed; node-local volumes have StorageClass "node-local"`,
+			notice: `StorageClass "standard" has provisioner "csi" and is not changed; volumes of the provider have StorageClass "node-local"`,
 		},
 		"default standard of another": {
 			exists: class("standard", "csi", "true"), want: map[string]string{"standard": "true", "node-local": "false"},
-			notice: `StorageClass "standard" has provisioner "csi" and is not changed; node-local volumes have StorageClass "node-local"`,
+			notice: `StorageClass "standard" has provisioner "csi" and is not changed; volumes of the provider have StorageClass "node-local"`,
 		},
 	}
 	for name, tc := range cases {
@@ -64,7 +64,7 @@ func TestEnsureClass(t *testing.T) {
 				must.Succeed(t, err)
 			}
 			for range 2 {
-				notice, err := storage.EnsureClass(t.Context(), client)
+				notice, err := storage.EnsureClass(t.Context(), client, "node-local")
 				must.Succeed(t, err)
 				if diff := cmp.Diff(tc.notice, notice); diff != "" {
 					t.Errorf("notice: -want +got:\n%s", diff)

@@ -37,6 +37,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/volumebinding"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -107,6 +108,9 @@ func (p *provisioner) provision(ctx context.Context, options controller.Provisio
 	if err := p.checkLimit(ctx, options.PVName); err != nil {
 		return nil, err
 	}
+	if p.Shared {
+		return p.provisionShared(ctx, options)
+	}
 	node, err := p.node(ctx, options)
 	if err != nil {
 		return nil, err
@@ -116,7 +120,7 @@ func (p *provisioner) provision(ctx context.Context, options controller.Provisio
 		return nil, fmt.Errorf("find the container of Node %q: %w", node.Name, err)
 	}
 	// A full disk of the host would stop all clusters on it.
-	if err := p.checkSpace(ctx, container, options.PVC); err != nil {
+	if err := p.checkSpace(ctx, container, "/var", options.PVC); err != nil {
 		return nil, fmt.Errorf("check free space of Node %q: %w", node.Name, err)
 	}
 	directory := path.Join(volumesPath, options.PVName)
@@ -180,12 +184,15 @@ func (p *provisioner) container(ctx context.Context, providerID string) (string,
 }
 
 func persistentVolume(options controller.ProvisionOptions, node *corev1.Node, directory string) *corev1.PersistentVolume {
-	hostname := node.Labels[corev1.LabelHostname]
+	volume := volumeOn(options, corev1.LabelHostname, node.Labels[corev1.LabelHostname], directory)
+	volume.Annotations = map[string]string{providerIDAnnotation: node.Spec.ProviderID}
+	return volume
+}
+
+// volumeOn Nodes with the label, at a path in them.
+func volumeOn(options controller.ProvisionOptions, label, value, directory string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        options.PVName,
-			Annotations: map[string]string{providerIDAnnotation: node.Spec.ProviderID},
-		},
+		ObjectMeta: metav1.ObjectMeta{Name: options.PVName},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: options.PVC.Spec.Resources.Requests[corev1.ResourceStorage]},
 			AccessModes:                   slices.Clone(options.PVC.Spec.AccessModes),
@@ -193,7 +200,7 @@ func persistentVolume(options controller.ProvisionOptions, node *corev1.Node, di
 			VolumeMode:                    options.PVC.Spec.VolumeMode,
 			PersistentVolumeSource:        corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: directory}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: corev1.LabelHostname, Operator: corev1.NodeSelectorOpIn, Values: []string{hostname}}},
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: label, Operator: corev1.NodeSelectorOpIn, Values: []string{value}}},
 			}}}},
 		},
 	}
@@ -202,6 +209,9 @@ func persistentVolume(options controller.ProvisionOptions, node *corev1.Node, di
 // Delete implements controller.Provisioner. A volume is gone once its container is. The
 // directory is derived from the volume's name, whatever its spec says.
 func (p *provisioner) Delete(ctx context.Context, volume *corev1.PersistentVolume) error {
+	if volumebinding.IsShared(volume) {
+		return p.deleteShared(ctx, volume.Name)
+	}
 	container, err := p.container(ctx, volume.Annotations[providerIDAnnotation])
 	switch {
 	case errors.Is(err, engine.ErrNotFound):

@@ -38,9 +38,11 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/volumebinding"
 )
 
 const (
@@ -50,6 +52,8 @@ const (
 	ClassName = "standard"
 	// otherClassName is its name where ClassName is that of another provisioner.
 	otherClassName = "node-local"
+	// otherSharedClassName is the same for volumes that all nodes can have.
+	otherSharedClassName = "cluster-volume"
 
 	defaultClassAnnotation = "storageclass.kubernetes.io/is-default-class"
 )
@@ -80,6 +84,12 @@ type Options struct {
 	// Recorded are the owner of their containers, and the engine that they were created on: what
 	// another one does not have may exist.
 	Recorded containercluster.EngineRecord
+	// Shared says that volumes are directories of the volume of the cluster, which any node can
+	// have. Changed receives if containers of nodes may have changed, and Retain records the
+	// volumes whose data is kept when the cluster is deleted.
+	Shared  bool
+	Changed <-chan struct{}
+	Retain  func(ctx context.Context, change func(names []string) []string) error
 	// MaxVolumes of the cluster; math.MaxInt32 = unlimited.
 	MaxVolumes int32
 	// Report is called with the error that keeps storage from starting, and with nil once it
@@ -98,8 +108,12 @@ func Run(ctx context.Context, config *rest.Config, options Options) error {
 }
 
 func run(ctx context.Context, client kubernetes.Interface, options Options) error {
+	otherName := otherClassName
+	if options.Shared {
+		otherName = otherSharedClassName
+	}
 	err := wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
-		notice, err := ensureClass(ctx, client)
+		notice, err := ensureClass(ctx, client, otherName)
 		if ctx.Err() == nil {
 			options.Report(notice, err)
 		}
@@ -107,6 +121,11 @@ func run(ctx context.Context, client kubernetes.Interface, options Options) erro
 	})
 	if err != nil {
 		return err
+	}
+	if options.Shared {
+		var binding sync.WaitGroup
+		defer binding.Wait()
+		binding.Go(func() { bind(ctx, client, options) })
 	}
 	threads := workers
 	if options.MaxVolumes < math.MaxInt32 {
@@ -130,6 +149,19 @@ func run(ctx context.Context, client kubernetes.Interface, options Options) erro
 	provisioning.Run(ctx)
 	running.Wait()
 	return nil
+}
+
+// bind volumes into nodes until ctx ends.
+func bind(ctx context.Context, client kubernetes.Interface, options Options) {
+	_ = wait.PollUntilContextCancel(ctx, retryInterval, true, func(ctx context.Context) (bool, error) {
+		err := volumebinding.Run(ctx, client, volumebinding.Options{
+			Engine: options.Engine, Recorded: options.Recorded, Changed: options.Changed, Retain: options.Retain,
+		})
+		if err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "Failed to bind volumes; retrying")
+		}
+		return false, nil
+	})
 }
 
 func newRateLimiter() workqueue.TypedRateLimiter[string] {

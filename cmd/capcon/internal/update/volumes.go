@@ -24,6 +24,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/clustervolume"
 )
 
 // WithVolumes chooses the Machines that are deleted, those without PersistentVolumes first, and
@@ -57,6 +59,9 @@ func (p Plan) WithVolumes(volumes []corev1.PersistentVolume, nodes []corev1.Node
 // lostWith reports whether a volume is lost with Machines, by the names of their Nodes, and
 // names the one that has it, where that is known.
 func lostWith(volume *corev1.PersistentVolume, machines map[string]string, nodes []corev1.Node) (machine string, isLost bool) {
+	if isOfCluster(volume) {
+		return "", false // its data outlives all Nodes
+	}
 	required := volume.Spec.NodeAffinity
 	if required == nil || required.Required == nil {
 		return "", volume.Spec.HostPath != nil || volume.Spec.Local != nil
@@ -80,7 +85,7 @@ func WithoutNode(volumes []corev1.PersistentVolume, nodes []corev1.Node) []Volum
 	var lost []Volume
 	for i := range volumes {
 		spec := &volumes[i].Spec
-		if spec.Local == nil || spec.ClaimRef == nil || spec.NodeAffinity == nil || spec.NodeAffinity.Required == nil ||
+		if isOfCluster(&volumes[i]) || spec.Local == nil || spec.ClaimRef == nil || spec.NodeAffinity == nil || spec.NodeAffinity.Required == nil ||
 			volumes[i].Status.Phase == corev1.VolumeReleased ||
 			slices.ContainsFunc(nodes, func(node corev1.Node) bool { return allows(spec.NodeAffinity.Required, &node) }) {
 			continue
@@ -88,6 +93,11 @@ func WithoutNode(volumes []corev1.PersistentVolume, nodes []corev1.Node) []Volum
 		lost = append(lost, Volume{Name: volumes[i].Name, Claim: spec.ClaimRef.Namespace + "/" + spec.ClaimRef.Name})
 	}
 	return lost
+}
+
+// isOfCluster reports whether a volume is a directory of the engine's volume that all nodes of the cluster mount.
+func isOfCluster(volume *corev1.PersistentVolume) bool {
+	return volume.Spec.Local != nil && clustervolume.IsPath(volume.Spec.Local.Path, volume.Name)
 }
 
 // WithUnknownVolumes says why the volumes on the Machines of the plan are not known: there

@@ -1,0 +1,400 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package clusters_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
+	"github.com/capi-samples/cluster-api-provider-container/internal/clustervolume"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
+	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+const volumesCluster = "volumes-test"
+
+// TestClusterVolumes has a database write to a PersistentVolume of storage type Cluster, while the
+// nodes it runs on are drained, stopped, paused, killed and replaced, and the manager is killed.
+// No record that it acknowledged is lost, and at no time two nodes have the volume mounted.
+func TestClusterVolumes(t *testing.T) {
+	eng := integration.Engine(t, capcontest.NodeImage, capcontest.LoadBalancerImage, capcontest.PlaneImage)
+	d := capcontest.Declare(t, eng, volumesCluster)
+	d.ContainerCluster.Spec.Storage.Type = infrav1.StorageCluster
+	d.ControlPlane.Spec.Replicas = ptr.To[int32](1)
+	d.Deployments = []*clusterv1.MachineDeployment{d.Deployment(volumesCluster, 2)}
+	d.Create(t)
+	db := &writer{t: t, Declared: d, engine: eng, command: must.Get(eng.Info(t.Context()))(t).Name, cluster: d.ComesUp(t, 3)}
+	db.start()
+	capcontest.RunSteps(t, []capcontest.Step{
+		{Name: "machine deleted", Run: db.machineDeleted},
+		{Name: "kubelet stopped, node killed", Run: db.kubeletStopped},
+		{Name: "node paused", Run: db.paused},
+		{Name: "node restarted", Run: db.restarted},
+		{Name: "manager killed", Run: db.managerKilled},
+		{Name: "shared volume", Run: db.shared},
+		{Name: "all nodes replaced", Run: db.allReplaced},
+		{Name: "records are kept", Run: db.recordsAreKept},
+		{Name: "retained", Run: db.retained},
+	})
+}
+
+// writer of the database.
+type writer struct {
+	*capcontest.Declared
+	t       *testing.T
+	engine  engine.Engine
+	command string
+	cluster kubernetes.Interface
+	// acknowledged is how many records the database has acknowledged: those with smaller keys.
+	acknowledged atomic.Int64
+}
+
+const databasePod = "database-0"
+
+// start the database and write until the test ends.
+func (w *writer) start() {
+	w.t.Helper()
+	config := must.Get(clientcmd.RESTConfigFromKubeConfig(w.Program.Kubeconfig(volumesCluster)))(w.t)
+	api := must.Get(client.New(config, client.Options{}))(w.t)
+	for _, object := range clusterctl.Decode(w.t, must.Get(os.ReadFile("../../../examples/database.yaml"))(w.t)) {
+		object.SetNamespace(metav1.NamespaceDefault)
+		must.Succeed(w.t, api.Create(w.t.Context(), object))
+	}
+	ctx, cancel := context.WithCancel(w.t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			if w.ask(ctx, "put", map[string]string{"key": encodedKey(w.acknowledged.Load()), "value": encodedKey(w.acknowledged.Load())}, nil) == nil {
+				w.acknowledged.Add(1)
+			}
+		}
+	}()
+	w.t.Cleanup(func() { cancel(); <-ended })
+	w.writes(w.t, "the database runs")
+}
+
+func encodedKey(number int64) string {
+	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%08d", number))
+}
+
+// ask the database through the API server, by etcd's JSON gateway.
+func (w *writer) ask(ctx context.Context, method string, request, answer any) error {
+	const limit = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	body, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("encode request: %w", err)
+	}
+	raw, err := w.cluster.CoreV1().RESTClient().Post().Namespace(metav1.NamespaceDefault).
+		Resource("pods").Name(databasePod+":2379").SubResource("proxy").Suffix("v3", "kv", method).Body(body).DoRaw(ctx)
+	if err != nil || answer == nil {
+		return err //nolint:wrapcheck // It is repeated.
+	}
+	return json.Unmarshal(raw, answer) //nolint:wrapcheck // It is repeated.
+}
+
+// writes: the database acknowledges further records.
+func (w *writer) writes(t *testing.T, what string) {
+	t.Helper()
+	before, start := w.acknowledged.Load(), time.Now()
+	capcontest.Eventually(t, what+", and the database writes", func(ctx context.Context) (string, error) {
+		if err := w.oneHasIt(ctx); err != nil {
+			t.Fatal(err)
+		}
+		const enough = 20
+		if now := w.acknowledged.Load(); now < before+enough {
+			return fmt.Sprintf("%d records were acknowledged", now-before), nil
+		}
+		return "", nil
+	})
+	t.Logf("%s: %d records were acknowledged after %s", what, w.acknowledged.Load(), time.Since(start).Round(time.Second/10))
+}
+
+// oneHasIt: no two nodes have the volume mounted.
+func (w *writer) oneHasIt(ctx context.Context) error {
+	volume := w.volume(ctx)
+	nodes, err := capcontest.ListNodeContainers(ctx, w.engine, volumesCluster)
+	if err != nil {
+		return err //nolint:wrapcheck // It says what failed.
+	}
+	var have []string
+	for _, node := range nodes {
+		observed, err := clustervolume.Observe(ctx, w.engine, node.Name)
+		_, isUsed := observed.Used[volume]
+		if err == nil && (isUsed || observed.Bound[volume]) || node.Status == engine.StatusPaused {
+			have = append(have, node.Name)
+		}
+	}
+	if volume != "" && len(have) > 1 {
+		return fmt.Errorf("%w: %q", errTwoNodes, have)
+	}
+	return nil
+}
+
+var errTwoNodes = errors.New("two nodes have the volume")
+
+// volume of the database; empty until it is bound.
+func (w *writer) volume(ctx context.Context) string {
+	claim, err := w.cluster.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault).Get(ctx, "data-"+databasePod, metav1.GetOptions{})
+	if err != nil {
+		return ""
+	}
+	return claim.Spec.VolumeName
+}
+
+// node of the database, with its Machine.
+func (w *writer) node(t *testing.T) clusterv1.Machine {
+	t.Helper()
+	pod := must.Get(w.cluster.CoreV1().Pods(metav1.NamespaceDefault).Get(t.Context(), databasePod, metav1.GetOptions{}))(t)
+	for _, machine := range capcontest.Machines(t, w.Program) {
+		if machine.Status.NodeRef.Name == pod.Spec.NodeName {
+			return machine
+		}
+	}
+	t.Fatalf("no Machine has the Node %s", pod.Spec.NodeName)
+	return clusterv1.Machine{}
+}
+
+func containerOf(t *testing.T, machine clusterv1.Machine) string {
+	t.Helper()
+	return must.Get(identity.ParseProviderID(machine.Spec.ProviderID))(t)
+}
+
+func (w *writer) cordon(t *testing.T, node string, unschedulable bool) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"unschedulable":%t}}`, unschedulable)
+	must.Get(w.cluster.CoreV1().Nodes().Patch(t.Context(), node, types.MergePatchType, patch, metav1.PatchOptions{}))(t)
+}
+
+// evict the database by force, so that the object of its Pod goes before its processes do.
+func (w *writer) evict(t *testing.T) {
+	t.Helper()
+	must.Succeed(t, w.cluster.CoreV1().Pods(metav1.NamespaceDefault).Delete(t.Context(), databasePod, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}))
+}
+
+// waits: the new Pod has an Event with what it waits for, and does not get the volume.
+func (w *writer) waits(t *testing.T) {
+	t.Helper()
+	capcontest.Eventually(t, "the Pod waits", func(ctx context.Context) (string, error) {
+		if err := w.oneHasIt(ctx); err != nil {
+			t.Fatal(err)
+		}
+		events, err := w.cluster.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{FieldSelector: "reason=PersistentVolumeNotBound"})
+		if err != nil || len(events.Items) == 0 {
+			return "no Event PersistentVolumeNotBound", err
+		}
+		must.Succeed(t, w.cluster.CoreV1().Events(metav1.NamespaceDefault).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+		return "", nil
+	})
+}
+
+func (w *writer) machineDeleted(t *testing.T) {
+	machine := w.node(t)
+	must.Succeed(t, w.API.Delete(t.Context(), &machine))
+	capcontest.Eventually(t, "the Pod is on another node", func(ctx context.Context) (string, error) {
+		pod, err := w.cluster.CoreV1().Pods(metav1.NamespaceDefault).Get(ctx, databasePod, metav1.GetOptions{})
+		if err == nil && pod.Spec.NodeName == machine.Status.NodeRef.Name {
+			return "it is on " + pod.Spec.NodeName, nil
+		}
+		return "", client.IgnoreNotFound(err)
+	})
+	w.writes(t, "the Machine is deleted")
+	w.MachinesHaveNodes(t, 3)
+}
+
+func (w *writer) kubeletStopped(t *testing.T) {
+	machine := w.node(t)
+	w.cordon(t, machine.Status.NodeRef.Name, true)
+	must.Get(w.engine.Exec(t.Context(), containerOf(t, machine), engine.Command{Args: []string{"systemctl", "stop", "kubelet"}}))(t)
+	w.evict(t)
+	w.waits(t)
+	capcontest.MustExecute(t, w.command, "kill", containerOf(t, machine))
+	w.writes(t, "the node is killed")
+	capcontest.MachinesReady(t, w.Program)
+	w.cordon(t, machine.Status.NodeRef.Name, false)
+}
+
+func (w *writer) paused(t *testing.T) {
+	machine := w.node(t)
+	w.cordon(t, machine.Status.NodeRef.Name, true)
+	capcontest.MustExecute(t, w.command, "pause", containerOf(t, machine))
+	w.evict(t)
+	w.waits(t)
+	capcontest.MustExecute(t, w.command, "unpause", containerOf(t, machine))
+	w.writes(t, "the node is resumed")
+	w.cordon(t, machine.Status.NodeRef.Name, false)
+}
+
+func (w *writer) restarted(t *testing.T) {
+	capcontest.MustExecute(t, w.command, "restart", containerOf(t, w.node(t)))
+	w.writes(t, "the node has restarted")
+	capcontest.MachinesReady(t, w.Program)
+}
+
+func (w *writer) managerKilled(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("it takes root to kill the manager")
+	}
+	for range 3 {
+		machine := w.node(t)
+		w.cordon(t, machine.Status.NodeRef.Name, true)
+		must.Succeed(t, w.cluster.CoreV1().Pods(metav1.NamespaceDefault).Delete(t.Context(), databasePod, metav1.DeleteOptions{}))
+		must.Get(capcontest.KillManager(plane.DefaultName))(t)
+		w.writes(t, "the manager was killed")
+		w.cordon(t, machine.Status.NodeRef.Name, false)
+	}
+}
+
+// shared: Pods on two nodes have one volume.
+func (w *writer) shared(t *testing.T) {
+	claims := w.cluster.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault)
+	data := must.Get(claims.Get(t.Context(), "data-"+databasePod, metav1.GetOptions{}))(t)
+	must.Get(claims.Create(t.Context(), &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "shared"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}, Resources: data.Spec.Resources,
+		},
+	}, metav1.CreateOptions{}))(t)
+	database := must.Get(w.cluster.CoreV1().Pods(metav1.NamespaceDefault).Get(t.Context(), databasePod, metav1.GetOptions{}))(t)
+	for _, machine := range capcontest.Machines(t, w.Program) {
+		must.Get(w.cluster.CoreV1().Pods(metav1.NamespaceDefault).Create(t.Context(), sharing(database, machine.Status.NodeRef.Name), metav1.CreateOptions{}))(t)
+	}
+	capcontest.Eventually(t, "Pods on all nodes write to one volume", func(ctx context.Context) (string, error) {
+		pods, err := w.cluster.CoreV1().Pods(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: "app=sharing"})
+		if err != nil {
+			return "", err
+		}
+		for i := range pods.Items {
+			if pods.Items[i].Status.Phase != corev1.PodRunning {
+				return pods.Items[i].Name + " is " + string(pods.Items[i].Status.Phase), nil
+			}
+		}
+		return "", nil
+	})
+	must.Succeed(t, w.cluster.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=sharing"}))
+	must.Succeed(t, claims.Delete(t.Context(), "shared", metav1.DeleteOptions{}))
+}
+
+// sharing is a Pod on a node that has the shared volume: an etcd with a directory of its own.
+func sharing(database *corev1.Pod, node string) *corev1.Pod {
+	container := *database.Spec.Containers[0].DeepCopy()
+	container.Command = []string{"etcd", "--data-dir=/data/" + node}
+	container.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+	container.ReadinessProbe = nil
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "sharing-" + node, Labels: map[string]string{"app": "sharing"}},
+		Spec: corev1.PodSpec{
+			Containers: []corev1.Container{container}, NodeSelector: map[string]string{corev1.LabelHostname: node}, Tolerations: capcontest.Everywhere(),
+			Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+				PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "shared"},
+			}}},
+			TerminationGracePeriodSeconds: ptr.To[int64](0),
+		},
+	}
+}
+
+// allReplaced: every Machine is replaced, as an upgrade does.
+func (w *writer) allReplaced(t *testing.T) {
+	before := map[string]bool{}
+	for _, machine := range capcontest.Machines(t, w.Program) {
+		before[machine.Name] = true
+	}
+	now := metav1.Now()
+	capcontest.Edit(t, w.API, client.ObjectKeyFromObject(w.ControlPlane), &controlplanev1.KubeadmControlPlane{}, func(c *controlplanev1.KubeadmControlPlane) {
+		c.Spec.Rollout.After = now
+	})
+	capcontest.Edit(t, w.API, client.ObjectKeyFromObject(w.Deployments[0]), &clusterv1.MachineDeployment{}, func(d *clusterv1.MachineDeployment) {
+		d.Spec.Rollout.After = now
+	})
+	capcontest.Eventually(t, "all Machines are replaced", func(ctx context.Context) (string, error) {
+		machines, err := capcontest.ListMachines(ctx, w.API, volumesCluster)
+		for _, machine := range machines {
+			if before[machine.Name] {
+				return machine.Name + " exists", nil
+			}
+		}
+		return "", err
+	})
+	w.MachinesHaveNodes(t, 3)
+	w.writes(t, "all nodes are replaced")
+}
+
+func (w *writer) recordsAreKept(t *testing.T) {
+	acknowledged := w.acknowledged.Load()
+	capcontest.Eventually(t, "the records are read", func(ctx context.Context) (string, error) {
+		var answer struct {
+			Count string `json:"count"`
+		}
+		// All keys from the first to the last that was acknowledged.
+		err := w.ask(ctx, "range", map[string]any{"key": encodedKey(0), "range_end": encodedKey(acknowledged), "count_only": true}, &answer)
+		if err != nil {
+			return "", err
+		}
+		if answer.Count != strconv.FormatInt(acknowledged, 10) {
+			t.Fatalf("the database has %s of %d acknowledged records", answer.Count, acknowledged)
+		}
+		t.Logf("the database has all %d acknowledged records", acknowledged)
+		return "", nil
+	})
+}
+
+// retained: the volume is kept when the cluster is deleted.
+func (w *writer) retained(t *testing.T) {
+	volume := w.volume(t.Context())
+	must.Get(w.cluster.CoreV1().PersistentVolumes().Patch(t.Context(), volume, types.MergePatchType,
+		[]byte(`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`), metav1.PatchOptions{}))(t)
+	existing := &infrav1.ContainerCluster{}
+	capcontest.Eventually(t, "the volume is recorded", func(ctx context.Context) (string, error) {
+		err := w.API.Get(ctx, client.ObjectKeyFromObject(w.ContainerCluster), existing)
+		if recorded := existing.Annotations[infrav1.RetainedVolumesAnnotation]; recorded != volume {
+			return fmt.Sprintf("%q is recorded", recorded), err
+		}
+		return "", err
+	})
+	owner := identity.Owner{Namespace: existing.Namespace, Cluster: volumesCluster, ID: existing.Spec.OwnerID}
+	w.Delete(t)
+	must.Get(w.engine.InspectVolume(t.Context(), owner.Volume()))(t)
+	must.Succeed(t, w.engine.RemoveVolume(t.Context(), owner.Volume()))
+}
