@@ -25,7 +25,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"text/template"
 )
 
@@ -84,10 +83,6 @@ const generationDigits = 16
 //go:embed haproxy.cfg.tmpl
 var configTemplate string
 
-var parseTemplate = sync.OnceValues(func() (*template.Template, error) {
-	return template.New("haproxy.cfg").Parse(configTemplate)
-})
-
 // Render returns the configuration as text. Equal configurations give equal
 // texts, whatever the order of the backends. A value that cannot be written
 // safely: *InvalidError.
@@ -96,7 +91,7 @@ func Render(config Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	parsed, err := parseTemplate()
+	parsed, err := template.New("haproxy.cfg").Parse(configTemplate)
 	if err != nil {
 		return "", fmt.Errorf("parse haproxy template: %w", err)
 	}

@@ -55,19 +55,21 @@ const (
 	streamPort = 8443
 )
 
-// answer a question with the server's number as an address.
-func answer(question []byte, number byte, truncated bool) []byte {
+// answer a question with addresses; with none it is truncated.
+func answer(question []byte, addresses ...[4]byte) []byte {
 	var message dnsmessage.Message
 	if err := message.Unpack(question); err != nil || len(message.Questions) != 1 {
 		return nil
 	}
-	message.Response, message.Truncated, message.Additionals = true, truncated, nil
+	message.Response, message.Truncated, message.Additionals = true, len(addresses) == 0, nil
 	asked := message.Questions[0]
-	if !truncated && asked.Type == dnsmessage.TypeA {
-		message.Answers = []dnsmessage.Resource{{
-			Header: dnsmessage.ResourceHeader{Name: asked.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET, TTL: 1},
-			Body:   &dnsmessage.AResource{A: [4]byte{192, 0, 2, number}},
-		}}
+	if asked.Type == dnsmessage.TypeA {
+		for _, address := range addresses {
+			message.Answers = append(message.Answers, dnsmessage.Resource{
+				Header: dnsmessage.ResourceHeader{Name: asked.Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET, TTL: 1},
+				Body:   &dnsmessage.AResource{A: address},
+			})
+		}
 	}
 	packed, err := message.Pack()
 	if err != nil {
@@ -79,7 +81,7 @@ func answer(question []byte, number byte, truncated bool) []byte {
 // serveNames on the network's gateway, on a port of TCP and UDP.
 func (h *harness) serveNames(t *testing.T, number byte) *nameServer {
 	t.Helper()
-	tcp := h.listen(t)
+	own, tcp := [4]byte{192, 0, 2, number}, h.listen(t)
 	s := &nameServer{tcp: tcp, sources: map[netip.AddrPort]bool{}}
 	address := must.Get(netip.ParseAddrPort(tcp.Addr().String()))(t)
 	udp := must.Get(net.ListenUDP("udp", net.UDPAddrFromAddrPort(address)))(t)
@@ -96,8 +98,12 @@ func (h *harness) serveNames(t *testing.T, number byte) *nameServer {
 			s.sources[client] = true
 			s.mutex.Unlock()
 			reply := buffer[:n]
-			if n < 512 {
-				reply = answer(buffer[:n], number, bytes.Contains(buffer[:n], []byte("large")))
+			switch {
+			case n >= 512: // It goes back as it is.
+			case bytes.Contains(reply, []byte("large")):
+				reply = answer(reply)
+			default:
+				reply = answer(reply, own)
 			}
 			_, _ = udp.WriteToUDPAddrPort(reply, client)
 		}
@@ -115,7 +121,7 @@ func (h *harness) serveNames(t *testing.T, number byte) *nameServer {
 				if err != nil || n < 2 {
 					return
 				}
-				reply := answer(buffer[2:n], number, false)
+				reply := answer(buffer[2:n], own)
 				_, _ = connection.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...))
 			}()
 		}

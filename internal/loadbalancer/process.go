@@ -66,8 +66,12 @@ type status struct {
 // getStatus reads generation, statistics and file back. A process that does not listen
 // (yet) has a status of the file alone. Container absent: ErrNotFound; not running:
 // ErrConflict.
-func getStatus(ctx context.Context, containers engine.Executor, name string, relay bool) (status, error) {
-	output, err := execute(ctx, containers, name, engine.Command{Args: statusCommand(relay)})
+func (s State) getStatus(ctx context.Context, containers engine.Executor) (status, error) {
+	command, relay := statusCommand(), hasRelay(s.container)
+	if relay {
+		command = fmt.Sprintf(relayCommand, haproxy.StatusPort) + command
+	}
+	output, err := execute(ctx, containers, s.Name, engine.Command{Args: []string{"bash", "-c", command}})
 	var exit *engine.ExitError
 	switch {
 	case errors.As(err, &exit) && (exit.Code == exitCannotRun || exit.Code == exitNotFound):
@@ -116,17 +120,13 @@ const maxStoredBytes = 15 << 20
 
 // statusCommand prints the file to its standard error, sends two requests in one go and
 // prints the two responses.
-func statusCommand(relay bool) []string {
+func statusCommand() string {
 	requests := `GET ` + haproxy.GenerationPath + ` HTTP/1.1\r\nHost: localhost\r\n\r\n` +
 		`GET ` + haproxy.StatisticsPath + ` HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
-	command := fmt.Sprintf(
+	return fmt.Sprintf(
 		`head -c %d %s >&2 2>/dev/null; { exec 3<>/dev/tcp/127.0.0.1/%d; } 2>/dev/null && printf '%s' >&3 && cat <&3`,
 		maxStoredBytes, haproxy.ConfigPath, haproxy.StatusPort, requests,
 	)
-	if relay {
-		command = fmt.Sprintf(relayCommand, haproxy.StatusPort) + command
-	}
-	return []string{"bash", "-c", command}
 }
 
 // relayCommand prints the line with which the relay answers. One that does not listen refuses the datagram. bash

@@ -110,7 +110,7 @@ func (s State) readStatus(ctx context.Context, containers engine.Executor) (Stat
 	if !s.Running {
 		return s, nil
 	}
-	current, err := getStatus(ctx, containers, s.Name, hasRelay(s.container))
+	current, err := s.getStatus(ctx, containers)
 	if err != nil {
 		return State{}, fmt.Errorf("get status of load balancer %q: %w", s.Name, err)
 	}
@@ -146,7 +146,7 @@ func stateOf(container engine.Container) State {
 // The removal of a control-plane machine polls this once a second, for at most
 // ten seconds, and continues when it is false.
 func Serving(ctx context.Context, containers engine.Containers, name, backend string) (bool, error) {
-	current, err := getStatus(ctx, containers, name, false)
+	current, err := State{Name: name}.getStatus(ctx, containers)
 	if errors.Is(err, engine.ErrNotFound) || errors.Is(err, engine.ErrConflict) {
 		return false, nil
 	}

@@ -140,7 +140,7 @@ func await(ctx context.Context, containers engine.Containers, state State, desir
 	defer again.Stop()
 	var last status
 	for {
-		current, err := getStatus(limited, containers, state.Name, hasRelay(state.container))
+		current, err := state.getStatus(limited, containers)
 		if err == nil {
 			last = current
 		}

@@ -65,6 +65,8 @@ type Relay struct {
 	recent list.List
 	// goroutines of listeners and sessions.
 	goroutines sync.WaitGroup
+	// buffers of maxDatagram bytes, for what sessions read.
+	buffers sync.Pool
 }
 
 // port that is listened on.
@@ -94,11 +96,6 @@ type session struct {
 	// isReplied and isLong: the server has sent something, and the client has afterwards.
 	isReplied, isLong bool
 }
-
-var buffers = sync.Pool{New: func() any {
-	buffer := make([]byte, maxDatagram)
-	return &buffer
-}}
 
 // Apply makes the relay listen on these ports, and forward to these servers. Ports that do not
 // change keep their sessions. An error leaves the ports that it does not name as they should be.
@@ -230,10 +227,10 @@ func (r *Relay) replies(s *session) {
 		var n int
 		var readErr error
 		err := raw.Read(func(descriptor uintptr) bool {
-			buffer, _ = buffers.Get().(*[]byte)
+			buffer = r.buffer()
 			n, readErr = syscall.Read(int(descriptor), *buffer)
 			if errors.Is(readErr, syscall.EAGAIN) {
-				buffers.Put(buffer)
+				r.buffers.Put(buffer)
 				return false
 			}
 			return true
@@ -244,12 +241,21 @@ func (r *Relay) replies(s *session) {
 		if readErr == nil {
 			_, _ = s.listener.WriteToUDPAddrPort((*buffer)[:n], s.key.client)
 		}
-		buffers.Put(buffer)
+		r.buffers.Put(buffer)
 		if readErr != nil && !errors.Is(readErr, syscall.EINTR) {
 			return
 		}
 		r.replied(s, time.Now())
 	}
+}
+
+// buffer of maxDatagram bytes, to be put back.
+func (r *Relay) buffer() *[]byte {
+	if buffer, isOne := r.buffers.Get().(*[]byte); isOne {
+		return buffer
+	}
+	buffer := make([]byte, maxDatagram)
+	return &buffer
 }
 
 func (r *Relay) replied(s *session, now time.Time) {

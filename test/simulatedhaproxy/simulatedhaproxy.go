@@ -99,14 +99,18 @@ func (p *Processes) Loaded(container string) string {
 	return p.loaded[container]
 }
 
-// IgnoreRelay makes the relays keep the configuration that they have, until it is called with false.
-func (p *Processes) IgnoreRelay(ignore bool) {
+// FreezeRelays makes the relays keep the configuration that they have, until ThawRelays.
+func (p *Processes) FreezeRelays() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.stale = maps.Clone(p.loaded)
+}
+
+// ThawRelays lets the relays use the configuration of their container.
+func (p *Processes) ThawRelays() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.stale = nil
-	if ignore {
-		p.stale = maps.Clone(p.loaded)
-	}
 }
 
 // relayed is the configuration that the relay of a container uses.

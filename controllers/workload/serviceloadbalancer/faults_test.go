@@ -159,7 +159,9 @@ func TestFaults(t *testing.T) {
 		"Change": {
 			reason: "The container is replaced, with its address, and gets a relay.", ports: []string{"80/tcp", "80/udp", "443/tcp"},
 			change: func(s *served) {
-				s.edit(func(service *corev1.Service) { service.Spec.Ports = append(withPort443().Spec.Ports, udpPort(80)) })
+				s.edit(func(service *corev1.Service) {
+					service.Spec.Ports = slices.Concat(withPort443().Spec.Ports, []corev1.ServicePort{udpPort(80)})
+				})
 			},
 		},
 		"Lost": {

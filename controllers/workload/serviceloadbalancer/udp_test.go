@@ -89,7 +89,7 @@ func TestRelayThatIgnoresItsSignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.ensure(withUDP())
-		w.processes.IgnoreRelay(true)
+		w.processes.FreezeRelays()
 		excluded := nodes()[0]
 		excluded.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: "true"}
 		must.Succeed(t, w.nodes.Update(excluded))
@@ -97,7 +97,7 @@ func TestRelayThatIgnoresItsSignal(t *testing.T) {
 		if len(events) != 1 || !strings.Contains(events[0], "did not apply its configuration") || !strings.Contains(events[0], "the relay uses configuration") {
 			t.Errorf("Events %v, want what the relay uses", events)
 		}
-		w.processes.IgnoreRelay(false)
+		w.processes.ThawRelays()
 		w.changes.AddAll()
 		w.repair()
 		if diff := cmp.Diff([]string{"Normal EnsuredLoadBalancer Ensured load balancer"}, w.emitted()); diff != "" {
