@@ -203,8 +203,10 @@ type Network struct {
 type Storage struct {
 	// type is None by default. With Cluster or NodeLocal the provider creates the default
 	// StorageClass "standard" and provisions its volumes. With Cluster, each is a directory of a
-	// volume of the engine that all nodes mount: it outlives them. Nodes that were created with
-	// another type do not mount it; replace them after a change to Cluster. With NodeLocal, each
+	// volume of the engine that all nodes mount: it outlives them, and the type is immutable. Nodes
+	// that were created with another type do not mount it: the ClusterClass "container" rolls them
+	// out when the type becomes Cluster; without it, roll out templates with the annotation
+	// "container.infrastructure.cluster.x-k8s.io/storage: Cluster". With NodeLocal, each
 	// is a directory on the node that the scheduler chose for the claim's first Pod: it remains
 	// while that node remains. A change to None keeps the volumes; those released later are
 	// not deleted.

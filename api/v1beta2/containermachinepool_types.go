@@ -41,6 +41,10 @@ const (
 	// bootstrap provider renews in it. An instance with another hash than the present one
 	// is replaced; one without it counts as up to date, and gets the present one.
 	BootstrapDataHashAnnotation = "container.infrastructure.cluster.x-k8s.io/bootstrap-data-hash"
+	// StorageAnnotation in the metadata of a template is the storage type of the cluster. It
+	// changes nothing else: a template with another one rolls out Machines, and replaces the
+	// instances of a pool.
+	StorageAnnotation = "container.infrastructure.cluster.x-k8s.io/storage"
 	// FailureDomainAnnotation is the failure domain that it is in.
 	FailureDomainAnnotation = "container.infrastructure.cluster.x-k8s.io/failure-domain"
 )

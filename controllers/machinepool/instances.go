@@ -125,6 +125,7 @@ func (s *scope) outdated(i instance) bool {
 	secret := desired.Bootstrap.DataSecretName
 	return !equality.Semantic.DeepEqual(made.Spec.Immutable(), template.Immutable()) ||
 		made.Annotations[infrav1.VersionAnnotation] != desired.Version ||
+		made.Annotations[infrav1.StorageAnnotation] != s.pool.Spec.Template.ObjectMeta.Annotations[infrav1.StorageAnnotation] ||
 		secret != nil && made.Annotations[infrav1.BootstrapDataSecretAnnotation] != *secret ||
 		s.hasOtherData(made)
 }

@@ -130,6 +130,18 @@ func rolledOut() map[string]reconcileTest {
 			},
 			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, provisioned: true},
 		},
+		"Storage": {
+			reason: "Nodes mount the volume of the cluster when they are created.",
+			args: args{
+				replicas: 2,
+				change: func(_ *testing.T, w *world.World) {
+					edit(w, func(p *infrav1.ContainerMachinePool) {
+						p.Spec.Template.ObjectMeta.Annotations = map[string]string{infrav1.StorageAnnotation: string(infrav1.StorageCluster)}
+					})
+				},
+			},
+			want: want{ready: ready, replicasUpToDate: upToDate, instances: 2, provisioned: true},
+		},
 		"DataSecret": {
 			reason: "Another bootstrap configuration, seen by its data secret, replaces all.",
 			args: args{

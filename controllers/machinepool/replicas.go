@@ -129,6 +129,9 @@ func (s *scope) newContainerMachine(dataSecret string) *infrav1.ContainerMachine
 		Spec: infrav1.ContainerMachineSpec{ContainerMachineCommonSpec: *s.pool.Spec.Template.Spec.DeepCopy()},
 	}
 	s.shape(made)
+	if storage := s.pool.Spec.Template.ObjectMeta.Annotations[infrav1.StorageAnnotation]; storage != "" {
+		made.Annotations[infrav1.StorageAnnotation] = storage
+	}
 	made.Annotations[infrav1.VersionAnnotation] = s.machinePool.Spec.Template.Spec.Version
 	made.Annotations[infrav1.BootstrapDataSecretAnnotation] = dataSecret
 	if domain := s.emptiestFailureDomain(); domain != "" {
@@ -146,7 +149,12 @@ func (s *scope) shape(containerMachine *infrav1.ContainerMachine) {
 	if containerMachine.Annotations == nil {
 		containerMachine.Annotations = map[string]string{}
 	}
-	maps.Copy(containerMachine.Annotations, template.ObjectMeta.Annotations)
+	for name, value := range template.ObjectMeta.Annotations {
+		// That one stays what the instance was created with.
+		if name != infrav1.StorageAnnotation {
+			containerMachine.Annotations[name] = value
+		}
+	}
 	s.recordData(containerMachine)
 	maps.Copy(containerMachine.Labels, template.ObjectMeta.Labels)
 	maps.Copy(containerMachine.Labels, s.labels())

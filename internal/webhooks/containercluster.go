@@ -87,6 +87,10 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostAddress"), before.Spec.LoadBalancer.HostAddress, after.Spec.LoadBalancer.HostAddress, kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
 		"it decides who serves the endpoint; restore the value, or create another cluster")...)
+	if before.Spec.Storage.Type == infrav1.StorageCluster {
+		errs = append(errs, validateUnchangedOnceSet(spec.Child("storage", "type"), before.Spec.Storage.Type, after.Spec.Storage.Type,
+			"PersistentVolumes of the cluster have their data in its volume; restore the value, or create another cluster")...)
+	}
 	if hasStarted(before) {
 		errs = append(errs, validateUnchangedOnceSet(ofNetwork.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
 		if before.Spec.Network.Subnet != after.Spec.Network.Subnet {

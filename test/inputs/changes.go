@@ -73,6 +73,8 @@ func clusterGrows() map[string]Change {
 			After:  `spec: {loadBalancer: {hostPort: 32768, portMappings: [{containerPort: 80, hostPort: 8080, address: 0.0.0.0}]}}`},
 		"Storage": {Reason: "It can be replaced by another.", Kind: cluster,
 			Before: `spec: {storage: {type: NodeLocal}}`, After: `spec: {storage: {type: None}}`},
+		"StorageCluster": {Reason: "Nodes to come mount the volume.", Kind: cluster,
+			Before: `spec: {storage: {type: NodeLocal}}`, After: `spec: {storage: {type: Cluster}}`},
 		"ServiceLoadBalancer": {Reason: "It can be replaced by another.", Kind: cluster,
 			Before: `spec: {serviceLoadBalancer: {type: None}}`, After: `spec: {serviceLoadBalancer: {type: HAProxy}}`},
 		"Limits": {Reason: "They apply to what is created later.", Kind: cluster,

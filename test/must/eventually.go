@@ -36,8 +36,12 @@ func Eventually(tb testing.TB, within time.Duration, what string, check func(ctx
 	tb.Helper()
 	last := errors.New("not checked")
 	err := wait.PollUntilContextTimeout(tb.Context(), within/pollsPerWait, within, true, func(ctx context.Context) (bool, error) {
-		last = check(ctx)
-		return last == nil, nil
+		err := check(ctx)
+		if err == nil || ctx.Err() == nil {
+			// What a check found before it was interrupted says more.
+			last = err
+		}
+		return err == nil, nil
 	})
 	if err != nil {
 		tb.Fatalf("waiting %s until %s: %v", within, what, last)

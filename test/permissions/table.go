@@ -22,6 +22,8 @@ package permissions
 import (
 	"fmt"
 	"strings"
+
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
 
 // Permissions of one kind of container. Lists have no order.
@@ -41,7 +43,7 @@ type Permissions struct {
 	Devices string
 	// Mounts, each of the form Engine.Mounts makes.
 	Mounts []string
-	// MayMount are mounts that only some hosts ask for.
+	// MayMount are mounts that only some hosts and storage types need.
 	MayMount []string
 	// Published ports, each as "127.0.0.1 → 6443/tcp".
 	Published []string
@@ -128,7 +130,7 @@ func Worker() Permissions {
 		Name:  "Node: worker",
 		Users: []string{root}, Capabilities: All, Seccomp: None, Devices: All,
 		Mounts:   []string{"volume: /var", "tmpfs: /run", "tmpfs: /tmp"},
-		MayMount: []string{"bind: /lib/modules (read-only)", "bind: /dev/mapper"},
+		MayMount: []string{"bind: /lib/modules (read-only)", "bind: /dev/mapper", "volume: " + node.VolumePath},
 		Listens: []string{
 			Everywhere + ":10250 kubelet", Everywhere + ":10256 kube-proxy",
 			loopback + ":10248 kubelet", loopback + ":10249 kube-proxy", loopback + ":dynamic containerd",
@@ -189,7 +191,7 @@ func Markdown() string {
 	row("seccomp", func(p Permissions) string { return p.Seccomp })
 	row("Devices", func(p Permissions) string { return p.Devices })
 	row("Mounts", func(p Permissions) string { return list(p.Mounts) })
-	row("Mounts on some hosts", func(p Permissions) string { return list(p.MayMount) })
+	row("Mounts, by host and storage type", func(p Permissions) string { return list(p.MayMount) })
 	row("Published ports", func(p Permissions) string { return list(p.Published) })
 	row("Listening sockets", func(p Permissions) string { return list(p.Listens) })
 	row("Files with secrets", func(p Permissions) string {

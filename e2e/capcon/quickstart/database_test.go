@@ -32,6 +32,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -114,7 +115,7 @@ func volumeIsRemoved(t *testing.T, eng engine.Engine, program *capcontest.Progra
 	})
 	for _, container := range capcontest.NodeContainers(t, eng, program.Cluster) {
 		output := must.Get(eng.Exec(t.Context(), container.Name, engine.Command{
-			Args: []string{"sh", "-c", "ls /var/lib/node-local-volumes 2>/dev/null || true"},
+			Args: []string{"ls", "-A", node.VolumePath},
 		}))(t)
 		if left := strings.TrimSpace(string(output.Stdout)); left != "" {
 			t.Errorf("volumes left in container %s: %s", container.Name, left)

@@ -37,6 +37,7 @@ const (
 	NodeImagesVariable   = "nodeImages"
 	LoadBalancerVariable = "loadBalancer"
 	NetworkVariable      = "network"
+	StorageVariable      = "storage"
 	ResourcesVariable    = "resources"
 	EnvironmentVariable  = "environment"
 	SchedulingVariable   = "allowSchedulingOnControlPlanes"
@@ -120,6 +121,7 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 		{NodeImagesVariable, map[string]string{v.KubernetesVersion: v.NodeImage}},
 		{LoadBalancerVariable, infrav1.LoadBalancerTemplate{Type: infrav1.LoadBalancerHAProxy, Image: v.LoadBalancerImage}},
 		{NetworkVariable, infrav1.Network{Name: v.Network}},
+		{StorageVariable, infrav1.Storage{Type: infrav1.StorageCluster}},
 	}
 	if v.Resources != (infrav1.MachineResources{}) {
 		values = append(values, variable{ResourcesVariable, v.Resources})

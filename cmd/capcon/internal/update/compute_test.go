@@ -113,7 +113,7 @@ func TestEachFlagChangesWhatItNames(t *testing.T) {
 				"workers": {workers}, "kubernetes-version": {version, variables + "/0/value/v1.37.2"},
 				"image": {variables + "/0/value/v1.36.3"}, "load-balancer-image": {variables + "/1/value/image"},
 				"registry": {variables + "/0/value/v1.36.3", variables + "/1/value/image"},
-				"cpus":     {variables + "/4/name", variables + "/4/value/cpu"}, "memory": {variables + "/4/name", variables + "/4/value/memory"}, "memory none": nil,
+				"cpus":     {variables + "/5/name", variables + "/5/value/cpu"}, "memory": {variables + "/5/name", variables + "/5/value/memory"}, "memory none": nil,
 			},
 		},
 		"foreign class": {

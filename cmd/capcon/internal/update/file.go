@@ -27,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 )
 
@@ -34,14 +35,14 @@ import (
 // and capcon set them.
 var kept = map[string][]string{
 	objects.NodeImagesVariable: nil, objects.NetworkVariable: nil, objects.EnvironmentVariable: nil, "ownerID": nil, "cni": nil,
-	objects.LoadBalancerVariable: {"image", "type"}, objects.ResourcesVariable: {"cpu", "memory"},
+	objects.LoadBalancerVariable: {"image", "type"}, objects.StorageVariable: {"type"}, objects.ResourcesVariable: {"cpu", "memory"},
 }
 
 // Machines that a change of a variable replaces: none, those of the control plane, or by default
 // all.
 var (
 	replacesNone = []string{
-		objects.LoadBalancerVariable, objects.NetworkVariable, "storage", "serviceLoadBalancer", "limits", "registries", "images",
+		objects.LoadBalancerVariable, objects.NetworkVariable, "serviceLoadBalancer", "limits", "registries", "images",
 		"ownerID", "failureDomains", "rolloutBefore",
 	}
 	replacesControlPlane = []string{"apiServer", "controllerManager", "scheduler", "etcd", "kubeProxy", "podSecurity", objects.SchedulingVariable}
@@ -100,6 +101,10 @@ func (c *computation) fileVariables(file []clusterv1.ClusterVariable) { //nolint
 		if name == objects.LoadBalancerVariable {
 			c.checkEndpoint(old, fresh)
 		}
+		if name == objects.StorageVariable {
+			c.storage(field+".type", old, fresh)
+			continue
+		}
 		c.replaceBy(field, name)
 	}
 	if changed {
@@ -129,6 +134,18 @@ func (c *computation) checkEndpoint(old, fresh json.RawMessage) {
 				"immutable, kubeconfigs contain it: the cluster was created with "+cmp.Or(plain(before[key]), "none"),
 				"keep that, or create another cluster")
 		}
+	}
+}
+
+// storage type Cluster is one of all nodes, which mount the volume if they are created with it.
+func (c *computation) storage(field string, old, fresh json.RawMessage) {
+	var before, after infrav1.Storage
+	_, _ = json.Unmarshal(old, &before), json.Unmarshal(fresh, &after)
+	switch infrav1.StorageCluster {
+	case before.Type:
+		c.refuse(field, string(after.Type), "immutable, PersistentVolumes of the cluster have their data in its volume", "keep Cluster, or create another cluster")
+	case after.Type:
+		c.replaceMachines(field, "")
 	}
 }
 

@@ -165,3 +165,63 @@ func patched(t *testing.T, cluster *clusterv1.Cluster, plan Plan) *clusterv1.Clu
 	must.Succeed(t, json.Unmarshal(after, result))
 	return result
 }
+
+// TestStorage: nodes mount the volume of a cluster when they are created, and its data stays in it.
+func TestStorage(t *testing.T) {
+	t.Parallel()
+	file := func(storage string) string {
+		return `
+kind: Cluster
+apiVersion: cluster.x-k8s.io/v1beta2
+metadata: {name: demo}
+spec:
+  topology:
+    classRef: {name: container}
+    version: v1.36.3
+    controlPlane: {replicas: 1}
+    workers:
+      machineDeployments: [{class: worker, name: worker, replicas: 1}]
+    variables: [` + storage + `]
+`
+	}
+	const (
+		nodeLocal, none, ofCluster = `{name: storage, value: {type: NodeLocal}}`, `{name: storage, value: {type: None}}`, `{name: storage, value: {type: Cluster}}`
+		field                      = "spec.topology.variables[storage].value"
+	)
+	all := []string{"control-plane-0", "worker-0"}
+	for name, tc := range map[string]struct {
+		reason, before, after string
+		changes, replaced     []string
+		refused               string
+	}{
+		"default":             {reason: "New clusters have the type Cluster.", before: "", after: ofCluster},
+		"removed":             {reason: "A file without the variable keeps what there is.", before: nodeLocal, after: ""},
+		"None":                {"Nothing of a node changes.", nodeLocal, none, []string{field}, nil, ""},
+		"Cluster":             {"Nodes are replaced.", nodeLocal, ofCluster, []string{field}, all, ""},
+		"NodeLocal afterward": {"The data would stay behind.", ofCluster, nodeLocal, nil, nil, field + ".type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			present, request := createdFrom(t, file(tc.before)), requestOf(t, file(tc.after))
+			request.CNI = ""
+			plan, err := Compute(present, request, Chosen{})
+			refused := new(input.Error)
+			if errors.As(err, &refused) != (tc.refused != "") || tc.refused != "" && refused.Problems[0].Field != tc.refused {
+				t.Fatalf("%s Compute: %v, want %q refused", tc.reason, err, tc.refused)
+			}
+			var changes, replaced []string
+			for _, change := range plan.Changes {
+				changes = append(changes, change.Field)
+			}
+			for _, machine := range plan.Replaced {
+				replaced = append(replaced, machine.Name)
+			}
+			if diff := cmp.Diff(tc.changes, changes); tc.refused == "" && diff != "" {
+				t.Errorf("%s Changes (-want +got):\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.replaced, replaced); tc.refused == "" && diff != "" {
+				t.Errorf("%s Machines (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
