@@ -86,6 +86,13 @@ type ContainerWriter interface {
 	// restart policy when the engine restarts.
 	StopContainer(ctx context.Context, name string, grace time.Duration) error
 
+	// UpdateResources changes the memory, processor time and number of processes of a container,
+	// running or not; what is zero stays as it is, and so do OpenFiles. A running container keeps
+	// them until it ends: Podman before 5.1 forgets them then. More than the host has: ErrInvalid,
+	// or the same as the host's. Less memory than a running container uses is refused, or ends
+	// processes: callers look first. Absent: ErrNotFound.
+	UpdateResources(ctx context.Context, name string, resources Resources) error
+
 	// RemoveContainer kills and removes the container with its anonymous
 	// volumes; named volumes stay. It succeeds if the container is absent,
 	// and returns only when the name can be used again.

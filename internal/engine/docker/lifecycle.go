@@ -87,6 +87,20 @@ func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Dura
 	return nil
 }
 
+// UpdateResources implements engine.ContainerWriter. To Docker, too, zero means no change.
+func (e *Engine) UpdateResources(ctx context.Context, name string, wanted engine.Resources) error {
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return err
+	}
+	wanted.OpenFiles = 0
+	update := resources(wanted)
+	if _, err := e.client.ContainerUpdate(ctx, id, client.ContainerUpdateOptions{Resources: &update}); err != nil {
+		return engine.Failed("update", name, typed(err))
+	}
+	return nil
+}
+
 // RemoveContainer implements engine.ContainerWriter. A conflict is a removal
 // that is under way already, whose end is waited for.
 func (e *Engine) RemoveContainer(ctx context.Context, name string) error {

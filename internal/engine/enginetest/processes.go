@@ -88,6 +88,12 @@ func processChecks() checks {
 			c.wantTool(t, "processes without a bound", c.named("b"), "60", "spawn", "60")
 		},
 	}
+	for title, created := range map[string]engine.Resources{
+		"update":                   {},
+		"update what was bounded": {MemoryBytes: 32 << 20, MilliCPU: 500, Pids: 40},
+	} {
+		out[title] = func(t *testing.T, c *fixture) { updatesResources(t, c, created) }
+	}
 	for title, test := range specCases() {
 		out[title] = func(t *testing.T, c *fixture) {
 			spec := c.spec("a")
@@ -140,6 +146,24 @@ func specCases() map[string]specCase {
 			s.Mounts = []engine.Mount{{Type: engine.MountTmpfs, Target: "/memory"}}
 		}, map[string]string{"execfrom /memory": "ran"}},
 	}
+}
+
+// updatesResources wants a running container to have what it gets, and what is left out to stay.
+func updatesResources(t *testing.T, c *fixture, created engine.Resources) {
+	spec := c.spec("a")
+	spec.Resources = created
+	c.run(t, spec)
+	wantKind(t, "update what is absent", c.UpdateResources(t.Context(), c.named("absent"), engine.Resources{Pids: 10}), engine.ErrNotFound)
+	wantNoError(t, "update", c.UpdateResources(t.Context(), spec.Name, engine.Resources{MemoryBytes: 96 << 20, MilliCPU: 700, Pids: 900}))
+	c.wantTool(t, "processor time", spec.Name, "700", "cpulimit")
+	c.wantTool(t, "60 processes where 900 are permitted", spec.Name, "60", "spawn", "60")
+	c.wantTool(t, "memory", spec.Name, fmt.Sprint(96<<20), "memorylimit")
+	wantNoError(t, "update one", c.UpdateResources(t.Context(), spec.Name, engine.Resources{Pids: 30}))
+	c.wantTool(t, "processor time that nobody changed", spec.Name, "700", "cpulimit")
+	c.wantToolFails(t, "60 processes where 30 are permitted", spec.Name, "spawn", "60")
+	wantNoError(t, "update to less", c.UpdateResources(t.Context(), spec.Name, engine.Resources{MemoryBytes: 32 << 20, MilliCPU: 300}))
+	c.wantTool(t, "less processor time", spec.Name, "300", "cpulimit")
+	c.wantTool(t, "less memory", spec.Name, fmt.Sprint(32<<20), "memorylimit")
 }
 
 // runsOutOfMemory wants the exit code of each run, and one run of a few that is

@@ -120,6 +120,12 @@ func (e Engine) StopContainer(ctx context.Context, name string, grace time.Durat
 	return e.through(ctx, changing("container", name, "StopContainer"), stop)
 }
 
+// UpdateResources implements engine.ContainerWriter.
+func (e Engine) UpdateResources(ctx context.Context, name string, resources engine.Resources) error {
+	update := func(ctx context.Context, to engine.Engine) error { return to.UpdateResources(ctx, name, resources) }
+	return e.through(ctx, changing("container", name, "UpdateResources"), update)
+}
+
 // RemoveContainer implements engine.ContainerWriter.
 func (e Engine) RemoveContainer(ctx context.Context, name string) error {
 	return command(ctx, e, changing("container", name, "RemoveContainer"), engine.Engine.RemoveContainer, name)

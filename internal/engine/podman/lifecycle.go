@@ -146,6 +146,18 @@ func (e *Engine) StopContainer(ctx context.Context, name string, grace time.Dura
 	return nil
 }
 
+// UpdateResources implements engine.ContainerWriter.
+func (e *Engine) UpdateResources(ctx context.Context, name string, wanted engine.Resources) error {
+	id, err := e.container(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := e.call(ctx, post(containerPath(id)+"/update").sending(updateOf(wanted)), nil); err != nil {
+		return engine.Failed("update", name, err)
+	}
+	return nil
+}
+
 // RemoveContainer implements engine.ContainerWriter. Podman answers with
 // different errors while someone else removes the container: whether it is still
 // there decides, and it is tried again.

@@ -256,18 +256,27 @@ func secure(body *containerBody, security engine.Security) {
 	}
 }
 
+// updateOf has what is to change of the resources of a container.
+func updateOf(wanted engine.Resources) resourcesBody {
+	var body resourcesBody
+	if wanted.Pids != 0 {
+		body.Pids = &pidsBody{Limit: wanted.Pids}
+	}
+	if wanted.MemoryBytes != 0 {
+		body.Memory = &memoryBody{Limit: wanted.MemoryBytes, Swap: wanted.MemoryBytes}
+	}
+	if wanted.MilliCPU != 0 {
+		body.CPU = &cpuBody{Quota: wanted.MilliCPU * cpuPeriod / 1000, Period: cpuPeriod}
+	}
+	return body
+}
+
 func bound(body *containerBody, bounds engine.Resources) {
-	pids := bounds.Pids
-	if pids == 0 {
-		pids = unboundedPids
+	resources := updateOf(bounds)
+	if resources.Pids == nil {
+		resources.Pids = &pidsBody{Limit: unboundedPids}
 	}
-	body.Resources = &resourcesBody{Pids: &pidsBody{Limit: pids}}
-	if bounds.MemoryBytes != 0 {
-		body.Resources.Memory = &memoryBody{Limit: bounds.MemoryBytes, Swap: bounds.MemoryBytes}
-	}
-	if bounds.MilliCPU != 0 {
-		body.Resources.CPU = &cpuBody{Quota: bounds.MilliCPU * cpuPeriod / 1000, Period: cpuPeriod}
-	}
+	body.Resources = &resources
 	if bounds.OpenFiles != 0 {
 		limit := uint64(max(bounds.OpenFiles, 0))
 		body.Rlimits = []rlimitBody{

@@ -17,6 +17,7 @@ limitations under the License.
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -143,6 +144,17 @@ func (e *Engine) StopContainer(ctx context.Context, name string, _ time.Duration
 			c.stoppedByUser = true
 			e.ended(c, end{exitCode: terminated})
 		}
+		return nil
+	})
+}
+
+// UpdateResources implements engine.ContainerWriter.
+func (e *Engine) UpdateResources(ctx context.Context, name string, wanted engine.Resources) error {
+	return e.doTo(ctx, Call{Method: "UpdateResources", Name: name, Mutating: true}, func(c *container) error {
+		bounds := &c.spec.Resources
+		bounds.MemoryBytes = cmp.Or(wanted.MemoryBytes, bounds.MemoryBytes)
+		bounds.MilliCPU = cmp.Or(wanted.MilliCPU, bounds.MilliCPU)
+		bounds.Pids = cmp.Or(wanted.Pids, bounds.Pids)
 		return nil
 	})
 }

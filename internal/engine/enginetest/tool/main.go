@@ -49,7 +49,7 @@ func run(command string, args []string) error {
 	commands := map[string]func([]string) error{
 		"exit": counting(exit), "terminal": counting(terminal), "cat": cat, "big": counting(big), "print": printText,
 		"read": read, "write": write, "stat": stat, "kill": kill,
-		"hostname": hostname, "limit": limit, "cpulimit": cpuLimit, "execfrom": execFrom, "pid1": pid1, "search": search,
+		"hostname": hostname, "limit": limit, "cpulimit": cpuLimit, "memorylimit": memoryLimit, "execfrom": execFrom, "pid1": pid1, "search": search,
 		"eat": counting(eat), "spawn": counting(spawn),
 	}
 	switch command {
@@ -237,6 +237,19 @@ func cpuLimit([]string) error {
 		return fmt.Errorf("read limit %q: %w", text, err)
 	}
 	fmt.Print(quota * 1000 / period)
+	return nil
+}
+
+// memoryLimit prints how many bytes this container may use.
+func memoryLimit([]string) error {
+	content, err := os.ReadFile("/sys/fs/cgroup/memory.max")
+	if errors.Is(err, os.ErrNotExist) {
+		content, err = os.ReadFile("/sys/fs/cgroup/memory/memory.limit_in_bytes")
+	}
+	if err != nil {
+		return fmt.Errorf("read limit: %w", err)
+	}
+	fmt.Print(strings.TrimSpace(string(content)))
 	return nil
 }
 
