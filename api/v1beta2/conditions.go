@@ -217,6 +217,16 @@ const (
 	// the machine, so Cluster API will not find the Node.
 	ProviderIDMismatchReason = "ProviderIDMismatch"
 
+	// ResourcesConfiguredCondition reports whether the running node has the limits that spec.resources of
+	// the ContainerCluster has for its role. It exists only if that has some, and it is not part of Ready.
+	ResourcesConfiguredCondition = "ResourcesConfigured"
+	// ResourcesConfiguredReason: the container has these limits, and the Node's allocatable resources follow.
+	ResourcesConfiguredReason = "ResourcesConfigured"
+	// ResourcesUnavailableReason: the engine's host has less than that. The node keeps its limits.
+	ResourcesUnavailableReason = "ResourcesUnavailable"
+	// MemoryInUseReason: the node uses more memory than that, and keeps its limits. Delete Pods, or use more.
+	MemoryInUseReason = "MemoryInUse"
+
 	// RegistriesConfiguredCondition reports whether the node pulls images as configured in
 	// spec.registries of the ContainerCluster. It exists only if that has registries, and it is not
 	// part of Ready.

@@ -128,6 +128,12 @@ type ContainerClusterSpec struct {
 	// +optional
 	Limits Limits `json:"limits,omitempty,omitzero"`
 
+	// resources that nodes are limited to, by their role. A change is applied to running nodes. What a
+	// machine's own resources name takes precedence. What is removed here stays as it is on running
+	// nodes; set a larger value instead.
+	// +optional
+	Resources RoleResources `json:"resources,omitempty,omitzero"`
+
 	// registries say how the nodes pull images. A change needs no new nodes.
 	// +optional
 	// +listType=map
@@ -212,6 +218,18 @@ type Storage struct {
 	// not deleted.
 	// +optional
 	Type StorageType `json:"type,omitempty"`
+}
+
+// RoleResources limit nodes by their role.
+// +kubebuilder:validation:MinProperties=1
+type RoleResources struct {
+	// controlPlane are the limits of each control plane node.
+	// +optional
+	ControlPlane MachineResources `json:"controlPlane,omitempty,omitzero"`
+
+	// workers are the limits of each other node.
+	// +optional
+	Workers MachineResources `json:"workers,omitempty,omitzero"`
 }
 
 // Limits of what a user of the workload cluster can create on the engine. The manager has

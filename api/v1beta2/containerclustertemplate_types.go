@@ -66,6 +66,10 @@ type ContainerClusterTemplateResourceSpec struct {
 	// +optional
 	Limits Limits `json:"limits,omitempty,omitzero"`
 
+	// resources that nodes are limited to, by their role.
+	// +optional
+	Resources RoleResources `json:"resources,omitempty,omitzero"`
+
 	// registries say how the nodes pull images.
 	// +optional
 	// +listType=map

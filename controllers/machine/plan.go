@@ -138,15 +138,7 @@ func (s *scope) volume() string {
 }
 
 func (s *scope) resources() node.Resources {
-	requested := s.containerMachine.Spec.Resources
-	limits := node.Resources{Pids: requested.Pids}
-	if requested.CPU != nil {
-		limits.MilliCPU = requested.CPU.MilliValue()
-	}
-	if requested.Memory != nil {
-		limits.MemoryBytes = requested.Memory.Value()
-	}
-	return limits
+	return nodes.Resources(s.machine, s.containerMachine, s.containerCluster)
 }
 
 // bootstrapInput is what the archive that is uploaded before the first start is made of.

@@ -23,6 +23,7 @@ limitations under the License.
 package machinetemplate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -30,17 +31,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/annotations"
 	capicontroller "sigs.k8s.io/cluster-api/util/controller"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
@@ -72,6 +76,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		Named("containermachinetemplate").
 		WithOptions(options).
 		Watches(&clusterv1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.clusterToTemplates), reconcile.ClusterSpecChanged()).
+		// It has the resources of roles.
+		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(r.infrastructureToTemplates),
+			predicate.GenerationChangedPredicate{}).
 		Complete(ctx, r)
 }
 
@@ -89,6 +96,16 @@ func (r *Reconciler) clusterToTemplates(ctx context.Context, cluster client.Obje
 		}
 	}
 	return requests
+}
+
+func (r *Reconciler) infrastructureToTemplates(ctx context.Context, infrastructure client.Object) []ctrl.Request {
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: infrastructure.GetNamespace(), Name: infrastructure.GetLabels()[clusterv1.ClusterNameLabel],
+	}}
+	if cluster.Name == "" {
+		return nil
+	}
+	return r.clusterToTemplates(ctx, cluster)
 }
 
 // clusterOf names the Cluster of a template; empty for one of a ClusterClass,
@@ -130,7 +147,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get host info: %w", err)
 	}
-	status := statusOf(info, template.Spec.Template.Spec.Resources)
+	containerCluster, err := containercluster.Get(ctx, r.Client, cluster)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("get infrastructure of Cluster %q: %w", cluster.Name, err)
+	}
+	status := statusOf(info, resourcesOf(template, containerCluster))
 	if equality.Semantic.DeepEqual(template.Status, status) {
 		return ctrl.Result{}, nil
 	}
@@ -141,6 +162,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, fmt.Errorf("patch status of ContainerMachineTemplate: %w", err)
 	}
 	return ctrl.Result{}, nil
+}
+
+// resourcesOf the machines of a template: its own, or else those of their role. Without a ClusterClass a template does
+// not say its role; autoscalers need the capacity of workers only.
+func resourcesOf(template *infrav1.ContainerMachineTemplate, containerCluster *infrav1.ContainerCluster) infrav1.MachineResources {
+	resources := *template.Spec.Template.Spec.Resources.DeepCopy()
+	if containerCluster == nil {
+		return resources
+	}
+	role := containerCluster.Spec.Resources.Workers
+	_, isOfClass := template.Labels[clusterv1.ClusterTopologyOwnedLabel]
+	_, isOfWorkers := template.Labels[clusterv1.ClusterTopologyMachineDeploymentNameLabel]
+	if isOfClass && !isOfWorkers {
+		role = containerCluster.Spec.Resources.ControlPlane
+	}
+	resources.CPU, resources.Memory = cmp.Or(resources.CPU, role.CPU), cmp.Or(resources.Memory, role.Memory)
+	return resources
 }
 
 // statusOf a template on the host. All nodes share the host: each has what it is limited

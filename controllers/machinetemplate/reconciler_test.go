@@ -91,6 +91,21 @@ func TestReconcile(t *testing.T) {
 			},
 			writes: 1,
 		},
+		"RoleOfWorkers": {
+			reason: "Nodes have what the cluster limits their role to, and what their machines name takes precedence.",
+			change: func(template *infrav1.ContainerMachineTemplate) {
+				template.Labels = map[string]string{clusterv1.ClusterNameLabel: "sized"}
+				template.Spec.Template.Spec.Resources.CPU = ptr.To(resource.MustParse("3"))
+			},
+			info: host(), want: sized("3", "4Gi"), writes: 1,
+		},
+		"RoleOfControlPlane": {
+			reason: "A template of a ClusterClass that is not of a MachineDeployment is the control plane's.",
+			change: func(template *infrav1.ContainerMachineTemplate) {
+				template.Labels = map[string]string{clusterv1.ClusterNameLabel: "sized", clusterv1.ClusterTopologyOwnedLabel: ""}
+			},
+			info: host(), want: sized("2", "16Gi"), writes: 1,
+		},
 		"paused": {
 			reason: "It is being moved.",
 			change: func(template *infrav1.ContainerMachineTemplate) {
@@ -135,7 +150,7 @@ func TestReconcile(t *testing.T) {
 				tc.change(object)
 			}
 			writes := 0
-			api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(object, pausedCluster()).WithStatusSubresource(object).
+			api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(append(sizedCluster(), object, pausedCluster())...).WithStatusSubresource(object).
 				WithInterceptorFuncs(interceptor.Funcs{
 					SubResourcePatch: func(
 						ctx context.Context, c client.Client, subresource string, object client.Object, patch client.Patch, options ...client.SubResourcePatchOption,
@@ -172,6 +187,38 @@ func TestClusterToTemplates(t *testing.T) {
 	if diff := cmp.Diff([]ctrl.Request{request(labeled), request(owned)}, r.clusterToTemplates(t.Context(), pausedCluster())); diff != "" {
 		t.Errorf("Requests (-want +got):\n%s", diff)
 	}
+}
+
+// TestInfrastructureToTemplates: other resources of a role are other capacities.
+func TestInfrastructureToTemplates(t *testing.T) {
+	t.Parallel()
+	labeled := template()
+	labeled.Labels = map[string]string{clusterv1.ClusterNameLabel: "sized"}
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(labeled).Build()}
+	if diff := cmp.Diff([]ctrl.Request{request(labeled)}, r.infrastructureToTemplates(t.Context(), sizedCluster()[1])); diff != "" {
+		t.Errorf("Requests (-want +got):\n%s", diff)
+	}
+}
+
+// sizedCluster has resources for both roles.
+func sizedCluster() []client.Object {
+	infrastructure := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: "sized-abc", Labels: map[string]string{clusterv1.ClusterNameLabel: "sized"},
+	}}
+	infrastructure.Spec.Resources.ControlPlane.CPU = ptr.To(resource.MustParse("2"))
+	infrastructure.Spec.Resources.Workers.CPU = ptr.To(resource.MustParse("1"))
+	infrastructure.Spec.Resources.Workers.Memory = ptr.To(resource.MustParse("4Gi"))
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "sized"}}
+	cluster.Spec.InfrastructureRef = clusterv1.ContractVersionedObjectReference{
+		APIGroup: infrav1.GroupVersion.Group, Kind: "ContainerCluster", Name: infrastructure.Name,
+	}
+	return []client.Object{cluster, infrastructure}
+}
+
+func sized(cpu, memory string) infrav1.ContainerMachineTemplateStatus {
+	status := complete()
+	status.Capacity = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+	return status
 }
 
 func pausedCluster() *clusterv1.Cluster {

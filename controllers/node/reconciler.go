@@ -40,7 +40,11 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
+	// Host says how large the engine's host is.
+	Host HostInfo
 
+	// resources has the appliedResources, by the key of their ContainerMachine.
+	resources sync.Map
 	// registries has the cachedRegistries, by the key of their ContainerMachine.
 	registries sync.Map
 	// images has the IDs of containers that have all images of their cluster, with these, by
@@ -48,6 +52,11 @@ type Reconciler struct {
 	images sync.Map
 	// copying is held while an image of the engine is copied into a node of any cluster.
 	copying sync.Mutex
+}
+
+// HostInfo says what the engine's host has.
+type HostInfo interface {
+	Info(ctx context.Context) (engine.Info, error)
 }
 
 // Scope is one reconcile of a machine whose container has started.
@@ -70,11 +79,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Scope) error {
 		return err
 	}
 	// These do not wait for each other.
-	return reconcile.Join(r.exclude(ctx, s), r.configureRegistries(ctx, s), r.copyImages(ctx, s))
+	return reconcile.Join(r.exclude(ctx, s), r.configureResources(ctx, s), r.configureRegistries(ctx, s), r.copyImages(ctx, s))
 }
 
 // Forget a ContainerMachine that is gone.
 func (r *Reconciler) Forget(key client.ObjectKey) {
+	r.resources.Delete(key)
 	r.registries.Delete(key)
 	r.images.Delete(key)
 }

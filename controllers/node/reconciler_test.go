@@ -60,7 +60,7 @@ type want struct {
 
 func TestReconcile(t *testing.T) {
 	t.Parallel()
-	for _, table := range []map[string]nodeTest{named(), registries(), copied()} {
+	for _, table := range []map[string]nodeTest{named(), registries(), resources(), copied()} {
 		for name, test := range table {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

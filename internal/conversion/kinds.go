@@ -34,6 +34,7 @@ func ContainerCluster() Kind[*infrav1.ContainerCluster, *infrav1alpha1.Container
 			to.Spec.Storage = from.Spec.Storage
 			to.Spec.ServiceLoadBalancer = from.Spec.ServiceLoadBalancer
 			to.Spec.Limits = from.Spec.Limits
+			to.Spec.Resources = from.Spec.Resources
 			to.Spec.Registries = from.Spec.Registries
 			to.Spec.Images = from.Spec.Images
 			to.Status.Network = from.Status.Network
@@ -52,6 +53,7 @@ func ContainerClusterTemplate() Kind[*infrav1.ContainerClusterTemplate, *infrav1
 			to.Spec.Template.Spec.Storage = from.Spec.Template.Spec.Storage
 			to.Spec.Template.Spec.ServiceLoadBalancer = from.Spec.Template.Spec.ServiceLoadBalancer
 			to.Spec.Template.Spec.Limits = from.Spec.Template.Spec.Limits
+			to.Spec.Template.Spec.Resources = from.Spec.Template.Spec.Resources
 			to.Spec.Template.Spec.Registries = from.Spec.Template.Spec.Registries
 			to.Spec.Template.Spec.Images = from.Spec.Template.Spec.Images
 		},

@@ -52,7 +52,7 @@ func KubeletFlags(kubelet Kubelet, host Host) []string {
 	if kubelet.Zone != "" {
 		flags = append(flags, "--node-labels=topology.kubernetes.io/zone="+kubelet.Zone)
 	}
-	flags = append(flags, kubelet.Resources.reserved(host)...)
+	flags = append(flags, kubelet.Resources.Reserved(host)...)
 	if host.CgroupVersion == "1" && (kubelet.KubernetesMinor == 0 || kubelet.KubernetesMinor >= firstMinorWithoutCgroupV1) {
 		flags = append(flags, "--fail-cgroupv1=false")
 	}

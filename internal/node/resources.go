@@ -19,6 +19,7 @@ package node
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Resources limit what a node may use of its host; zero = no limit.
@@ -29,6 +30,21 @@ type Resources struct {
 	MemoryBytes int64
 	// Pids is how many processes and threads there may be.
 	Pids int64
+}
+
+// String implements fmt.Stringer, for messages.
+func (r Resources) String() string {
+	var parts []string
+	if r.MilliCPU != 0 {
+		parts = append(parts, "cpu "+cores(r.MilliCPU))
+	}
+	if r.MemoryBytes != 0 {
+		parts = append(parts, "memory "+mebibytes(r.MemoryBytes))
+	}
+	if r.Pids != 0 {
+		parts = append(parts, fmt.Sprintf("pids %d", r.Pids))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // With less a node does not get through its bootstrap; measured, see
@@ -83,11 +99,11 @@ func mebibytes(bytes int64) string {
 	return strconv.FormatInt(bytes/mebibyte, 10) + "Mi"
 }
 
-// reserved are the kubelet's flags for what the node sees of the host and must not use:
+// Reserved are the kubelet's flags for what the node sees of the host and must not use:
 // the kubelet takes the host's resources for the Node's capacity, and subtracts this from
 // what it offers to Pods. None where nothing is limited. One flag for each resource: a user
 // may reserve one of them.
-func (r Resources) reserved(host Host) []string {
+func (r Resources) Reserved(host Host) []string {
 	var flags []string
 	add := func(name string, limit, has int64, unit string) {
 		if limit != 0 && has > limit {

@@ -61,6 +61,7 @@ func validateCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
 	errs := validateNetwork(spec.Child("network"), cluster.Spec.Network)
 	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer, cluster.Spec.ControlPlaneEndpoint.Port)...)
 	errs = append(errs, validateEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
+	errs = append(errs, validateRoleResources(spec.Child("resources"), cluster.Spec.Resources)...)
 	errs = append(errs, validateRegistries(spec.Child("registries"), cluster.Spec.Registries)...)
 	errs = append(errs, validateLimits(spec.Child("limits"), cluster.Spec.Limits)...)
 	errs = append(errs, validateImages(spec.Child("images"), cluster.Spec.Images)...)
@@ -176,6 +177,7 @@ func ValidateClusterSpec(path *field.Path, spec *infrav1.ContainerClusterTemplat
 		HostPort: spec.LoadBalancer.HostPort, HostAddress: spec.LoadBalancer.HostAddress,
 		AdditionalPorts: spec.LoadBalancer.AdditionalPorts, PortMappings: spec.LoadBalancer.PortMappings,
 	}, 0)...)
+	errs = append(errs, validateRoleResources(path.Child("resources"), spec.Resources)...)
 	errs = append(errs, validateRegistries(path.Child("registries"), spec.Registries)...)
 	errs = append(errs, validateLimits(path.Child("limits"), spec.Limits)...)
 	errs = append(errs, validateImages(path.Child("images"), spec.Images)...)

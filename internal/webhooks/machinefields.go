@@ -152,6 +152,10 @@ func validatePorts(path *field.Path, mappings []infrav1.PortMapping) field.Error
 	return errs
 }
 
+func validateRoleResources(path *field.Path, given infrav1.RoleResources) field.ErrorList {
+	return append(validateResources(path.Child("controlPlane"), given.ControlPlane), validateResources(path.Child("workers"), given.Workers)...)
+}
+
 // validateResources: what the host has is the controller's to know.
 func validateResources(path *field.Path, given infrav1.MachineResources) field.ErrorList {
 	limits, values := node.Resources{}, map[string]string{}

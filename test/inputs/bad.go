@@ -151,6 +151,7 @@ func badClusters() map[string]Input {
 			"spec.loadBalancer.portMappings", noBalancer},
 		"NoneWithHostAddress": {"It would lead nowhere.", cluster, `spec: {loadBalancer: {type: None, hostAddress: 0.0.0.0}}`, "spec.loadBalancer.hostAddress", noBalancer},
 		"NoneWithHostPort":    {"It would lead nowhere.", cluster, `spec: {loadBalancer: {type: None, hostPort: 8443}}`, "spec.loadBalancer.hostPort", noBalancer},
+		"RoleMemory":          {"A node cannot complete its bootstrap.", cluster, `spec: {resources: {workers: {memory: 100Mi}}}`, "spec.resources.workers.memory", "is less than a node requires; use at least 1Gi, or omit it"},
 		"RegistryHost": {"containerd would never look at it.", cluster, `spec: {registries: [{host: "https://docker.io"}]}`, "spec.registries[0].host",
 			`is not a registry host; use the host of image names, such as docker.io or registry.example.com:5000, without scheme and path`},
 		"RegistryAlias": {"Image names have docker.io.", cluster, `spec: {registries: [{host: index.docker.io}]}`, "spec.registries[0].host", "is not a registry host; use the host of image names, such as docker.io or registry.example.com:5000, without scheme and path"},

@@ -90,6 +90,10 @@ func TestClusterClassPatches(t *testing.T) {
 			"They are the cluster's.", values{"serviceLoadBalancer": `{"type":"None"}`},
 			map[string]values{clusterKind: {"serviceLoadBalancer": `{"type":"None"}`}},
 		},
+		"roleResources": {
+			"They are the cluster's.", values{"roleResources": `{"workers":{"cpu":"2","memory":"4Gi"}}`},
+			map[string]values{clusterKind: {"resources": `{"workers":{"cpu":"2","memory":"4Gi"}}`}},
+		},
 		"registries": {
 			"They are the cluster's.", values{"registries": `[{"host":"a.example","mirrors":[{"url":"http://10.0.0.5:5000"}]}]`},
 			map[string]values{clusterKind: {"registries": `[{"host":"a.example","mirrors":[{"url":"http://10.0.0.5:5000"}]}]`}},

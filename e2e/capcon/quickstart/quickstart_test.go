@@ -19,6 +19,7 @@ limitations under the License.
 package quickstart_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -28,8 +29,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -65,7 +68,8 @@ func TestQuickstart(t *testing.T) {
 		{Name: "nodes ready", Run: func(t *testing.T) { capcontest.NodesReady(t, program.At(t).ConnectCluster(), 2) }},
 		{Name: "nodes are as the configuration says", Run: func(t *testing.T) { nodesAreConfigured(t, program.At(t)) }},
 		{Name: "kubectl has its context", Run: kubectlReachesCluster},
-		{Name: "nodes have the requested memory", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t)) }},
+		{Name: "nodes have the requested memory", Run: func(t *testing.T) { nodesAreLimited(t, eng, program.At(t), "3Gi") }},
+		{Name: "running nodes get more memory", Run: func(t *testing.T) { nodesGrow(t, eng, program.At(t)) }},
 		{Name: "docker: metrics-server is installed", Run: func(t *testing.T) { installMetricsServer(t, eng, program.At(t)) }},
 		{Name: "pods talk across nodes", Run: func(t *testing.T) { capcontest.PodsTalk(t, eng, program.At(t)) }},
 		{Name: "IP families of Pods and Services", Run: func(t *testing.T) {
@@ -158,23 +162,40 @@ func nodesAreConfigured(t *testing.T, program *capcontest.Program) {
 	}
 }
 
-// nodesAreLimited to the memory that the cluster was created with: the kernel enforces it,
-// and the scheduler counts with it.
-func nodesAreLimited(t *testing.T, eng engine.Engine, program *capcontest.Program) {
-	const want = 3 << 30
-	nodes := must.Get(program.ConnectCluster().CoreV1().Nodes().List(t.Context(), metav1.ListOptions{}))(t)
-	for _, node := range nodes.Items {
-		if allocatable := node.Status.Allocatable.Memory(); allocatable.Value() != want {
-			t.Errorf("node %s offers %s of memory to Pods, want 3Gi", node.Name, allocatable)
+// nodesAreLimited to an amount of memory: the kernel enforces it, and the scheduler counts with it.
+func nodesAreLimited(t *testing.T, eng engine.Engine, program *capcontest.Program, memory string) {
+	want := resource.MustParse(memory)
+	workload := program.ConnectCluster()
+	must.Eventually(t, 2*time.Minute, "the Nodes offer the memory to Pods", func(ctx context.Context) error {
+		nodes, err := workload.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("list Nodes: %w", err)
 		}
-	}
+		for _, node := range nodes.Items {
+			if allocatable := node.Status.Allocatable.Memory(); allocatable.Value() != want.Value() {
+				return fmt.Errorf("node %s offers %s, want %s", node.Name, allocatable, memory)
+			}
+		}
+		return nil
+	})
 	// Cgroup v2, or else v1.
 	const limit = "cat /sys/fs/cgroup/memory.max 2>/dev/null || cat /sys/fs/cgroup/memory/memory.limit_in_bytes"
 	for _, container := range capcontest.NodeContainers(t, eng, program.Cluster) {
 		output := must.Get(eng.Exec(t.Context(), container.Name, engine.Command{Args: []string{"sh", "-c", limit}}))(t)
-		if got := strings.TrimSpace(string(output.Stdout)); got != strconv.Itoa(want) {
-			t.Errorf("the limit of container %s is %s bytes, want %d", container.Name, got, want)
+		if got := strings.TrimSpace(string(output.Stdout)); got != strconv.FormatInt(want.Value(), 10) {
+			t.Errorf("the limit of container %s is %s bytes, want %d", container.Name, got, want.Value())
 		}
+	}
+}
+
+// nodesGrow while they run: no container is replaced.
+func nodesGrow(t *testing.T, eng engine.Engine, program *capcontest.Program) {
+	const memory = "3584Mi"
+	before := capcontest.NodeContainers(t, eng, program.Cluster)
+	program.MustRun("up", clusterName, "--memory", memory)
+	nodesAreLimited(t, eng, program, memory)
+	if diff := cmp.Diff(capcontest.IDs(before), capcontest.IDs(capcontest.NodeContainers(t, eng, program.Cluster))); diff != "" {
+		t.Errorf("containers of the cluster (-before, +after):\n%s", diff)
 	}
 }
 

@@ -83,6 +83,9 @@ var initScript []byte
 //go:embed kubelet.sh
 var kubeletScript []byte
 
+// Kubelet is the script that a kubelet's unit runs before each of its starts, for nodes of earlier releases.
+func Kubelet() []byte { return kubeletScript }
+
 // kubeletDropIn runs that script before each start of the kubelet.
 //
 //go:embed kubelet.conf

@@ -16,7 +16,8 @@
 # Leaves out those of our flags that the kubelet's configuration sets: a flag would win over it. kubeadm writes the
 # configuration from its file, from the cluster's ConfigMap and with patches, and it can change later, so it is read
 # before each start of the kubelet, by the kubelet's unit and with its environment. The file kubelet-settings next to this
-# one has lines of a flag and the name that sets it.
+# one has lines of a flag and the name that sets it. The file kubelet-reserved, if there is one, has the --system-reserved
+# of a node whose limits were changed, a line each, instead of those it was created with.
 
 set -uf
 
@@ -41,6 +42,36 @@ sets() {
 
 before=" ${KUBELET_EXTRA_ARGS-} "
 args=$before
+
+# reserves says whether the user reserves that resource by a flag.
+reserves() {
+  for word in ${KUBELET_KUBEADM_ARGS-} $args; do
+    case $word in
+    --system[-_]reserved=*) case ",${word#*=}," in *",$1="*) return 0 ;; esac ;;
+    esac
+  done
+  return 1
+}
+
+if [ -f "$base/kubelet-reserved" ]; then
+  while read -r flag name; do
+    case $flag in --system-reserved=*)
+      case $args in *" $flag "*) args="${args%%" $flag "*} ${args#*" $flag "}" ;; esac
+      ;;
+    esac
+  done <"$base/kubelet-settings"
+  while read -r flag; do
+    key=${flag#*=}
+    key=${key%%=*}
+    if sets systemReserved; then
+      printf 'left out %s: the configuration of the kubelet sets systemReserved\n' "$flag"
+    elif ! reserves "$key"; then
+      args="$args$flag "
+    fi
+  done <"$base/kubelet-reserved"
+  # What this kubelet starts with.
+  cp -- "$base/kubelet-reserved" "$root/run/cluster-api-kubelet-reserved"
+fi
 while read -r flag name; do
   case $args in
   *" $flag "*)

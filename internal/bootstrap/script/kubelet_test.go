@@ -79,6 +79,8 @@ func TestScriptKubeletSettings(t *testing.T) {
 
 		config = "/var/lib/kubelet/config.yaml"
 		dropIn = "/etc/kubelet.d/20/10.conf"
+
+		reservedLater = "/var/lib/cluster-api-bootstrap/kubelet-reserved"
 	)
 	cases := map[string]struct {
 		reason string
@@ -87,6 +89,8 @@ func TestScriptKubeletSettings(t *testing.T) {
 		kubeadm   string
 		arguments string
 		without   []string
+		// with are flags that a file of the node adds.
+		with []string
 	}{
 		"no configuration": {reason: "the kubelet reports that it is missing"},
 		"nothing": {reason: "what kubeadm writes by itself sets nothing of ours",
@@ -106,6 +110,13 @@ func TestScriptKubeletSettings(t *testing.T) {
 		"drop-in elsewhere": {reason: "the kubelet does not read it", files: map[string]string{dropIn: "failSwapOn: true\n"}},
 		"file of the user": {reason: "the last of equal flags counts", kubeadm: "--config=/etc/a.yaml", arguments: "--config=/etc/b.yaml",
 			files: map[string]string{config: "failSwapOn: true\n", "/etc/a.yaml": "evictionHard: {}\n", "/etc/b.yaml": "systemReserved: {}\n"}, without: []string{cpu, memory}},
+		"reserved later": {reason: "the limits of the node were changed", without: []string{cpu, memory}, with: []string{"--system-reserved=memory=1024"},
+			files: map[string]string{reservedLater: "--system-reserved=memory=1024\n"}},
+		"reserved later, by the user": {reason: "the user's flag and configuration win", kubeadm: "--system-reserved=ephemeral-storage=1Gi,memory=3Gi",
+			without: []string{cpu, memory}, with: []string{"--system-reserved=cpu=1m"},
+			files: map[string]string{reservedLater: "--system-reserved=memory=1024\n--system-reserved=cpu=1m\n"}},
+		"reserved later, by the configuration": {reason: "a flag would replace all of it", without: []string{cpu, memory},
+			files: map[string]string{reservedLater: "--system-reserved=memory=1024\n", config: "systemReserved:\n  memory: 3Gi\n"}},
 		"quotes": {reason: "what the user wrote stays as it is", arguments: `--a='b  c' --d="$e\f" --g=` + "`*`",
 			files: map[string]string{config: "failSwapOn: true\n"}, without: []string{swap}},
 	}
@@ -123,13 +134,17 @@ func TestScriptKubeletSettings(t *testing.T) {
 			got := n.startKubelet(map[string]string{
 				"KUBELET_CONFIG_ARGS": "--config=" + config, "KUBELET_KUBEADM_ARGS": tc.kubeadm, "KUBELET_EXTRA_ARGS": arguments,
 			})
+			_, isLater := tc.files[reservedLater]
 			for _, flag := range tc.without {
+				if isLater {
+					break
+				}
 				if line := "left out " + flag + ": the configuration of the kubelet sets "; !regexp.MustCompile(regexp.QuoteMeta(line) + "[A-Za-z]+\n").MatchString(n.journal) {
 					t.Errorf("the journal lacks the line %q:\n%s", line, n.journal)
 				}
 			}
 			kept := slices.DeleteFunc(flags, func(flag string) bool { return slices.Contains(tc.without, flag) })
-			want := strings.Join(append([]string{tc.arguments}, kept...), " ")
+			want := strings.Join(slices.Concat([]string{tc.arguments}, kept, tc.with), " ")
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

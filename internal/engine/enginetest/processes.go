@@ -89,7 +89,7 @@ func processChecks() checks {
 		},
 	}
 	for title, created := range map[string]engine.Resources{
-		"update":                   {},
+		"update":                  {},
 		"update what was bounded": {MemoryBytes: 32 << 20, MilliCPU: 500, Pids: 40},
 	} {
 		out[title] = func(t *testing.T, c *fixture) { updatesResources(t, c, created) }
@@ -159,7 +159,7 @@ func updatesResources(t *testing.T, c *fixture, created engine.Resources) {
 	c.wantTool(t, "60 processes where 900 are permitted", spec.Name, "60", "spawn", "60")
 	c.wantTool(t, "memory", spec.Name, fmt.Sprint(96<<20), "memorylimit")
 	wantNoError(t, "update one", c.UpdateResources(t.Context(), spec.Name, engine.Resources{Pids: 30}))
-	c.wantTool(t, "processor time that nobody changed", spec.Name, "700", "cpulimit")
+	c.wantTool(t, "processor time that did not change", spec.Name, "700", "cpulimit")
 	c.wantToolFails(t, "60 processes where 30 are permitted", spec.Name, "spawn", "60")
 	wantNoError(t, "update to less", c.UpdateResources(t.Context(), spec.Name, engine.Resources{MemoryBytes: 32 << 20, MilliCPU: 300}))
 	c.wantTool(t, "less processor time", spec.Name, "300", "cpulimit")

@@ -78,6 +78,8 @@ var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.ContainerReadyCondition, infrav1.ContainerPausedReason, "unpause the container"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerDisconnectedReason, "connect the container to the network with its address"},
 	{infrav1.ContainerReadyCondition, infrav1.ContainerNotFoundReason, deleteRemedy},
+	{infrav1.ResourcesConfiguredCondition, infrav1.ResourcesUnavailableReason, "set a smaller limit with --cpus or --memory"},
+	{infrav1.ResourcesConfiguredCondition, infrav1.MemoryInUseReason, "delete Pods of the node, or set a larger limit with --memory"},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapFailedReason, bootstrapRemedy},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapTimeoutReason, "see the log of the bootstrap with capcon logs"},
 	{infrav1.BootstrapCompletedCondition, infrav1.BootstrapInterruptedReason, deleteRemedy},

@@ -39,8 +39,10 @@ const (
 	NetworkVariable      = "network"
 	StorageVariable      = "storage"
 	ResourcesVariable    = "resources"
-	EnvironmentVariable  = "environment"
-	SchedulingVariable   = "allowSchedulingOnControlPlanes"
+	// RoleResourcesVariable has limits that running nodes get too. Those of ResourcesVariable take precedence.
+	RoleResourcesVariable = "roleResources"
+	EnvironmentVariable   = "environment"
+	SchedulingVariable    = "allowSchedulingOnControlPlanes"
 )
 
 // workers is both the class of the worker machines and their name in the
@@ -124,7 +126,7 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 		{StorageVariable, infrav1.Storage{Type: infrav1.StorageCluster}},
 	}
 	if v.Resources != (infrav1.MachineResources{}) {
-		values = append(values, variable{ResourcesVariable, v.Resources})
+		values = append(values, variable{RoleResourcesVariable, infrav1.RoleResources{ControlPlane: v.Resources, Workers: v.Resources}})
 	}
 	if len(v.Environment) > 0 {
 		values = append(values, variable{EnvironmentVariable, v.Environment})

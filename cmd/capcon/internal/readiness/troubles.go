@@ -61,7 +61,7 @@ func (w *Wait) settleTroubles(ctx context.Context, standing []management.Trouble
 // has not agreed to lose the volumes on a Node whose container is still there.
 func (w *Wait) replace(ctx context.Context, trouble management.Trouble) (kept string, err error) {
 	if trouble.Node != "" && trouble.Reason != infrav1.ContainerNotFoundReason && !w.Request.Yes {
-		plan, err := w.Session.WithVolumes(ctx, update.Plan{Cluster: w.Request.Name, Replaced: []update.Replacement{{
+		plan, err := w.Session.WithVolumes(ctx, update.Plan{Cluster: w.Request.Name, Replaced: []update.MachineChange{{
 			Machine: update.Machine{Name: trouble.Replace, Node: trouble.Node}, Fields: []string{trouble.Reason},
 		}}})
 		if err != nil {

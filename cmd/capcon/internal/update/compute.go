@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -90,6 +91,8 @@ type computation struct {
 	shrunk []scaled
 	// replaced has the fields that are the reason for the replacement of each Machine.
 	replaced map[Machine][]string
+	// inPlace has those that are the reason for a change of each Machine that remains.
+	inPlace map[Machine][]string
 }
 
 // Compute the plan of a request. A request that the cluster cannot fulfil: *input.Error.
@@ -97,7 +100,7 @@ func Compute(present Present, request input.Request, chosen Chosen) (Plan, error
 	c := &computation{
 		Present: present, request: request, chosen: chosen, topology: present.Cluster.Spec.Topology,
 		plan:     Plan{Cluster: present.Cluster.Name, Changes: []Change{}, ResourceVersion: present.Cluster.ResourceVersion},
-		replaced: map[Machine][]string{},
+		replaced: map[Machine][]string{}, inPlace: map[Machine][]string{},
 	}
 	c.checkImmutable()
 	if c.topology.IsDefined() {
@@ -122,6 +125,8 @@ func Compute(present Present, request input.Request, chosen Chosen) (Plan, error
 		c.plan.Deleted = append(c.plan.Deleted, c.deletion(owner))
 	}
 	c.plan.Replaced = merged(c.replaced)
+	maps.DeleteFunc(c.inPlace, func(machine Machine, _ []string) bool { return c.replaced[machine] != nil })
+	c.plan.InPlace = merged(c.inPlace)
 	c.plan.NeedsConsent = len(c.plan.Deleted) > 0
 	return c.plan, nil
 }

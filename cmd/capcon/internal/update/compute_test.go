@@ -58,6 +58,12 @@ const variables = "/spec/topology/variables"
 
 // Each flag changes exactly what it names, in clusters that capcon did not create or has
 // created before. Everything else stays byte for byte.
+// addedRoles are the paths of a limit of both roles in a variable that was not set.
+func addedRoles(at int, limit string) []string {
+	variable := fmt.Sprintf("/spec/topology/variables/%d", at)
+	return []string{variable + "/name", variable + "/value/controlPlane/" + limit, variable + "/value/workers/" + limit}
+}
+
 func TestEachFlagChangesWhatItNames(t *testing.T) {
 	t.Parallel()
 	const (
@@ -82,7 +88,7 @@ func TestEachFlagChangesWhatItNames(t *testing.T) {
 				"image":               {variables + "/2/value/v1.36.3"},
 				"load-balancer-image": {variables + "/1/value/image"},
 				"registry":            {variables + "/1/value/image", variables + "/2/value/v1.36.3"},
-				"cpus":                {variables + "/3/value/cpu"}, "memory": {variables + "/3/value/memory"},
+				"cpus":                addedRoles(5, "cpu"), "memory": {variables + "/3/value/memory"},
 				"memory none": {variables + "/3/value/memory"},
 			},
 		},
@@ -93,7 +99,7 @@ func TestEachFlagChangesWhatItNames(t *testing.T) {
 				"kubernetes-version": {version, variables + "/0/name", variables + "/0/value/v1.37.2"},
 				"image":              {variables + "/0/name", variables + "/0/value/v1.36.3"}, "load-balancer-image": {variables + "/0/name", variables + "/0/value/image"},
 				"registry": {variables + "/0/name", variables + "/0/value/image", variables + "/1/name", variables + "/1/value/v1.36.3"},
-				"cpus":     {variables + "/0/name", variables + "/0/value/cpu"}, "memory": {variables + "/0/name", variables + "/0/value/memory"}, "memory none": nil,
+				"cpus":     addedRoles(0, "cpu"), "memory": addedRoles(0, "memory"), "memory none": nil,
 			},
 		},
 		"earlier": {
@@ -102,7 +108,7 @@ func TestEachFlagChangesWhatItNames(t *testing.T) {
 				"workers": {workers}, "kubernetes-version": {version, variables + "/0/value/v1.37.2"},
 				"image": {variables + "/0/value/v1.36.3"}, "load-balancer-image": {variables + "/1/value/image"},
 				"registry": {variables + "/0/value/v1.36.3", variables + "/1/value/image"},
-				"cpus":     {variables + "/3/value/cpu"}, "memory": {variables + "/3/value/memory"},
+				"cpus":     addedRoles(5, "cpu"), "memory": {variables + "/3/value/memory"},
 				// The only key: an empty object is not valid. What follows moves up.
 				"memory none": {variables + "/3/name", variables + "/3/value/0/name", variables + "/3/value/0/value", variables + "/3/value/memory", variables + "/4/name", variables + "/4/value/0/name", variables + "/4/value/0/value"},
 			},
@@ -113,7 +119,7 @@ func TestEachFlagChangesWhatItNames(t *testing.T) {
 				"workers": {workers}, "kubernetes-version": {version, variables + "/0/value/v1.37.2"},
 				"image": {variables + "/0/value/v1.36.3"}, "load-balancer-image": {variables + "/1/value/image"},
 				"registry": {variables + "/0/value/v1.36.3", variables + "/1/value/image"},
-				"cpus":     {variables + "/5/name", variables + "/5/value/cpu"}, "memory": {variables + "/5/name", variables + "/5/value/memory"}, "memory none": nil,
+				"cpus":     addedRoles(5, "cpu"), "memory": addedRoles(5, "memory"), "memory none": nil,
 			},
 		},
 		"foreign class": {
@@ -191,13 +197,14 @@ change  Cluster demo, spec.topology.variables[nodeImages].value[v1.37.2]: not se
 replace Machine control-plane-0 (spec.topology.version, spec.topology.variables[nodeImages].value[v1.37.2])
 replace Machine worker-0 (spec.topology.version, spec.topology.variables[nodeImages].value[v1.37.2])`, false,
 		},
-		"rolls some": {
+		"resizes": {
 			"A MachineDeployment with its own limits keeps them.", file(t, "several.yaml"), input.Request{Memory: "3Gi"}, Chosen{},
-			`change  Cluster demo, spec.topology.variables[resources].value[memory]: not set -> "3Gi"
-replace Machine control-plane-0 (spec.topology.variables[resources].value[memory])
-replace Machine control-plane-1 (spec.topology.variables[resources].value[memory])
-replace Machine control-plane-2 (spec.topology.variables[resources].value[memory])
-replace Machine worker-0 (spec.topology.variables[resources].value[memory])
+			`change  Cluster demo, spec.topology.variables[roleResources].value[controlPlane]: not set -> {"memory":"3Gi"}
+change  Cluster demo, spec.topology.variables[roleResources].value[workers]: not set -> {"memory":"3Gi"}
+update  Machine control-plane-0 in place (spec.topology.variables[roleResources].value[controlPlane])
+update  Machine control-plane-1 in place (spec.topology.variables[roleResources].value[controlPlane])
+update  Machine control-plane-2 in place (spec.topology.variables[roleResources].value[controlPlane])
+update  Machine worker-0 in place (spec.topology.variables[roleResources].value[workers])
 warning the MachineDeployment large overrides the variable resources and keeps its own`, false,
 		},
 		"rolls none": {

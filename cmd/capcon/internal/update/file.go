@@ -36,6 +36,7 @@ import (
 var kept = map[string][]string{
 	objects.NodeImagesVariable: nil, objects.NetworkVariable: nil, objects.EnvironmentVariable: nil, "ownerID": nil, "cni": nil,
 	objects.LoadBalancerVariable: {"image", "type"}, objects.StorageVariable: {"type"}, objects.ResourcesVariable: {"cpu", "memory"},
+	objects.RoleResourcesVariable: {controlPlaneRole, workersRole},
 }
 
 // Machines that a change of a variable replaces: none, those of the control plane, or by default
@@ -101,11 +102,14 @@ func (c *computation) fileVariables(file []clusterv1.ClusterVariable) { //nolint
 		if name == objects.LoadBalancerVariable {
 			c.checkEndpoint(old, fresh)
 		}
-		if name == objects.StorageVariable {
+		switch name {
+		case objects.StorageVariable:
 			c.storage(field+".type", old, fresh)
-			continue
+		case objects.RoleResourcesVariable:
+			c.resizeRoles(field, old, fresh)
+		default:
+			c.replaceBy(field, name)
 		}
-		c.replaceBy(field, name)
 	}
 	if changed {
 		encoded, _ := json.Marshal(desired) // It consists of JSON.
@@ -146,6 +150,17 @@ func (c *computation) storage(field string, old, fresh json.RawMessage) {
 		c.refuse(field, string(after.Type), "immutable, PersistentVolumes of the cluster have their data in its volume", "keep Cluster, or create another cluster")
 	case after.Type:
 		c.replaceMachines(field, "")
+	}
+}
+
+// resizeRoles whose limits change.
+func (c *computation) resizeRoles(field string, old, fresh json.RawMessage) {
+	var before, after map[string]json.RawMessage
+	_, _ = json.Unmarshal(old, &before), json.Unmarshal(fresh, &after)
+	for _, role := range []string{controlPlaneRole, workersRole} {
+		if !reflect.DeepEqual(decode(before[role]), decode(after[role])) {
+			c.resize(fmt.Sprintf("%s[%s]", field, role), role)
+		}
 	}
 }
 

@@ -36,7 +36,9 @@ type Plan struct {
 	// Changes of fields, which are all that is written.
 	Changes []Change `json:"changes"`
 	// Replaced are the Machines that Cluster API replaces because of the changes.
-	Replaced []Replacement `json:"replaced,omitempty"`
+	Replaced []MachineChange `json:"replaced,omitempty"`
+	// InPlace are the Machines that change and are not replaced.
+	InPlace []MachineChange `json:"inPlace,omitempty"`
 	// Deleted are the Machines that are deleted because of the changes.
 	Deleted []Deletion `json:"deleted,omitempty"`
 	// Volumes that are lost with these Machines.
@@ -67,8 +69,8 @@ type Machine struct {
 	Node string `json:"node,omitempty"`
 }
 
-// Replacement of a Machine.
-type Replacement struct {
+// MachineChange is a Machine that changes.
+type MachineChange struct {
 	Machine
 	// Fields whose change is the reason.
 	Fields []string `json:"fields"`
@@ -196,6 +198,9 @@ func (p Plan) String() string {
 	for _, replaced := range p.Replaced {
 		add("replace", "Machine %s (%s)", replaced.Name, strings.Join(replaced.Fields, ", "))
 	}
+	for _, changed := range p.InPlace {
+		add("update", "Machine %s in place (%s)", changed.Name, strings.Join(changed.Fields, ", "))
+	}
 	for _, deleted := range p.Deleted {
 		if !deleted.IsExact() {
 			add("delete", "%d of the Machines %s of %s", deleted.Count, strings.Join(names(deleted.Machines), ", "), deleted.Owner)
@@ -257,10 +262,10 @@ func text(value string) json.RawMessage {
 func number(value int32) json.RawMessage { return fmt.Appendf(nil, "%d", value) }
 
 // merged are the fields of the replacements of each Machine.
-func merged(fields map[Machine][]string) []Replacement {
-	var replaced []Replacement
+func merged(fields map[Machine][]string) []MachineChange {
+	var replaced []MachineChange
 	for _, machine := range slices.SortedFunc(maps.Keys(fields), func(a, b Machine) int { return strings.Compare(a.Name, b.Name) }) {
-		replaced = append(replaced, Replacement{Machine: machine, Fields: fields[machine]})
+		replaced = append(replaced, MachineChange{Machine: machine, Fields: fields[machine]})
 	}
 	return replaced
 }

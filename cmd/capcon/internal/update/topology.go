@@ -40,9 +40,11 @@ type role struct {
 	machines  []*clusterv1.Machine
 }
 
+const controlPlaneName = "control plane"
+
 func (c *computation) controlPlane() role {
 	return role{
-		name: "control plane", overrides: c.topology.ControlPlane.Variables.Overrides,
+		name: controlPlaneName, overrides: c.topology.ControlPlane.Variables.Overrides,
 		machines: c.machines(util.IsControlPlaneMachine),
 	}
 }
@@ -112,6 +114,22 @@ func (c *computation) replaceMachines(field, variable string) {
 	}
 }
 
+// resize the Machines of a role in place, without those that have their own limits.
+func (c *computation) resize(field, role string) {
+	for _, one := range c.roles() {
+		if (one.name == controlPlaneName) != (role == controlPlaneRole) {
+			continue
+		}
+		if value(one.overrides, objects.ResourcesVariable) != nil {
+			c.warnOnce(fmt.Sprintf("the %s overrides the variable %s and keeps its own", one.name, objects.ResourcesVariable))
+			continue
+		}
+		for _, machine := range machinesOf(one.machines) {
+			c.inPlace[machine] = append(c.inPlace[machine], field)
+		}
+	}
+}
+
 // edit of one key of a variable whose value is an object.
 type edit struct {
 	variable, key string
@@ -132,28 +150,83 @@ func (c *computation) variables() {
 	if image := c.chosen.LoadBalancerImage; image != "" {
 		c.edit(c.imageFlag("--load-balancer-image", c.request.LoadBalancerImage), edit{objects.LoadBalancerVariable, "image", text(image)})
 	}
-	for key, problem := range map[string]input.Problem{
-		"cpu": {Field: "--cpus", Value: c.request.CPUs}, "memory": {Field: "--memory", Value: c.request.Memory},
-	} {
-		switch problem.Value {
-		case "":
-		case input.None:
-			c.edit(problem, edit{objects.ResourcesVariable, key, nil})
-		default:
-			c.edit(problem, edit{objects.ResourcesVariable, key, text(problem.Value)})
-		}
-	}
+	c.resources()
 	slices.SortStableFunc(c.edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.variable, b.variable), cmp.Compare(a.key, b.key))
 	})
 	for _, edit := range c.edits {
 		field := fmt.Sprintf("spec.topology.variables[%s].value[%s]", edit.variable, edit.key)
 		c.change(field, "", c.keys(edit.variable)[edit.key], edit.value)
-		if edit.variable != objects.LoadBalancerVariable {
-			c.replaceMachines(field, edit.variable)
+		if edit.variable == objects.RoleResourcesVariable {
+			c.resize(field, edit.key)
+			continue
 		}
+		c.replaceBy(field, edit.variable)
 	}
 	c.patchVariables()
+}
+
+// Roles that limits are set for.
+const controlPlaneRole, workersRole = "controlPlane", "workers"
+
+// resources of all nodes: those of their roles, which running nodes get. Limits that the machines themselves
+// have take precedence, and are changed where they are.
+func (c *computation) resources() {
+	own := c.keys(objects.ResourcesVariable)
+	changed := map[string]input.Problem{}
+	for key, flag := range map[string]input.Problem{
+		"cpu": {Field: "--cpus", Value: c.request.CPUs}, "memory": {Field: "--memory", Value: c.request.Memory},
+	} {
+		switch {
+		case flag.Value == "":
+		case own[key] != nil || !c.takes(objects.RoleResourcesVariable, workersRole):
+			c.edit(flag, edit{objects.ResourcesVariable, key, limit(flag)})
+		default:
+			changed[key] = flag
+		}
+	}
+	for _, role := range []string{controlPlaneRole, workersRole} {
+		c.limits(role, changed)
+	}
+}
+
+// limits of a role that flags change.
+func (c *computation) limits(role string, flags map[string]input.Problem) {
+	limits := map[string]json.RawMessage{}
+	_ = json.Unmarshal(c.keys(objects.RoleResourcesVariable)[role], &limits)
+	var changed input.Problem
+	for key, flag := range flags {
+		if equal(limits[key], limit(flag)) {
+			continue
+		}
+		changed, limits[key] = flag, limit(flag)
+		if limits[key] == nil {
+			delete(limits, key)
+			c.warnOnce("running nodes keep their limits until they are replaced: " + flag.Field + " none applies to new ones")
+		}
+	}
+	if changed.Field == "" {
+		return
+	}
+	var desired json.RawMessage
+	if len(limits) > 0 {
+		desired, _ = json.Marshal(limits) // It consists of JSON.
+	}
+	c.edit(changed, edit{objects.RoleResourcesVariable, role, desired})
+}
+
+// limit that a flag sets; nil = none.
+func limit(flag input.Problem) json.RawMessage {
+	if flag.Value == input.None {
+		return nil
+	}
+	return text(flag.Value)
+}
+
+func (c *computation) warnOnce(warning string) {
+	if !slices.Contains(c.plan.Warnings, warning) {
+		c.plan.Warnings = append(c.plan.Warnings, warning)
+	}
 }
 
 // imageFlag is the flag that names an image: its own, or --registry; empty where it is neither.

@@ -55,7 +55,7 @@ func TestVolumesThatAreLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for kind, plan := range map[string]Plan{
-				"replaced": {Replaced: []Replacement{{Machine: Machine{Name: "a", Node: "node-a"}}, {Machine: Machine{Name: "starting"}}}},
+				"replaced": {Replaced: []MachineChange{{Machine: Machine{Name: "a", Node: "node-a"}}, {Machine: Machine{Name: "starting"}}}},
 				"deleted":  {Deleted: []Deletion{{Count: 1, Machines: []Machine{{Name: "a", Node: "node-a"}}}}},
 			} {
 				got := plan.WithVolumes([]corev1.PersistentVolume{tc.volume}, nodes)

@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/util"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	nodespec "github.com/capi-samples/cluster-api-provider-container/internal/node"
+	"github.com/capi-samples/cluster-api-provider-container/internal/noderesources"
+)
+
+// Resources that a machine is limited to: its own, or else those of its role in the cluster, each by
+// itself. The ContainerCluster may be nil.
+func Resources(machine *clusterv1.Machine, own *infrav1.ContainerMachine, cluster *infrav1.ContainerCluster) nodespec.Resources {
+	role := roleResources(machine, cluster)
+	limits := nodespec.Resources{Pids: cmp.Or(own.Spec.Resources.Pids, role.Pids)}
+	if cpu := cmp.Or(own.Spec.Resources.CPU, role.CPU); cpu != nil {
+		limits.MilliCPU = cpu.MilliValue()
+	}
+	if memory := cmp.Or(own.Spec.Resources.Memory, role.Memory); memory != nil {
+		limits.MemoryBytes = memory.Value()
+	}
+	return limits
+}
+
+func roleResources(machine *clusterv1.Machine, cluster *infrav1.ContainerCluster) infrav1.MachineResources {
+	switch {
+	case cluster == nil:
+		return infrav1.MachineResources{}
+	case util.IsControlPlaneMachine(machine):
+		return cluster.Spec.Resources.ControlPlane
+	default:
+		return cluster.Spec.Resources.Workers
+	}
+}
+
+// appliedResources are what one run of a container has. An engine may forget them when it ends.
+type appliedResources struct {
+	container string
+	started   time.Time
+	limits    nodespec.Resources
+}
+
+// configureResources lets a running node have the limits of its role. What this process has seen to be so
+// is not read again.
+func (r *Reconciler) configureResources(ctx context.Context, s Scope) error {
+	if roleResources(s.Machine, s.ContainerCluster) == (infrav1.MachineResources{}) {
+		meta.RemoveStatusCondition(&s.ContainerMachine.Status.Conditions, infrav1.ResourcesConfiguredCondition)
+		return nil
+	}
+	key := client.ObjectKeyFromObject(s.ContainerMachine)
+	wanted := appliedResources{s.Container.ID, s.Container.StartedAt, Resources(s.Machine, s.ContainerMachine, s.ContainerCluster)}
+	if known, found := r.resources.Load(key); !found || known != wanted {
+		if err := r.applyResources(ctx, s, wanted.limits); err != nil {
+			return err
+		}
+		r.resources.Store(key, wanted)
+	}
+	reconcile.SetCondition(s.ContainerMachine, metav1.Condition{
+		Type: infrav1.ResourcesConfiguredCondition, Status: metav1.ConditionTrue, Reason: infrav1.ResourcesConfiguredReason,
+	})
+	return nil
+}
+
+func (r *Reconciler) applyResources(ctx context.Context, s Scope, wanted nodespec.Resources) error {
+	refuse := func(reason string, err error) error {
+		return reconcile.Failure{Err: err, Condition: infrav1.ResourcesConfiguredCondition, Reason: reason, After: reconcile.UserInterval}
+	}
+	unavailable := func(err error) error {
+		return reconcile.Failure{
+			Err: err, Condition: infrav1.ResourcesConfiguredCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineUnavailableReason,
+		}
+	}
+	info, err := r.Host.Info(ctx)
+	if err != nil {
+		return unavailable(fmt.Errorf("get host info: %w", err))
+	}
+	host := nodespec.Host{MilliCPU: int64(info.CPUs) * 1000, MemoryBytes: info.MemoryBytes}
+	if refused := nodespec.CheckResources(wanted, host); len(refused) > 0 {
+		return refuse(infrav1.ResourcesUnavailableReason, refused[0])
+	}
+	has, err := noderesources.Observe(ctx, r.Engine, s.Container.Name)
+	if err != nil {
+		return unavailable(err)
+	}
+	change, err := noderesources.Plan(wanted, host, has)
+	if inUse := new(noderesources.InUseError); errors.As(err, &inUse) {
+		return refuse(infrav1.MemoryInUseReason, inUse)
+	}
+	if err != nil || change.IsEmpty() {
+		return err
+	}
+	if err := noderesources.Apply(ctx, r.Engine, s.Container.Name, change); err != nil {
+		return unavailable(err)
+	}
+	r.Events.Eventf(s.ContainerMachine, nil, corev1.EventTypeNormal, "ResourcesChanged", "Update", "Changed the limits of container %s to %s", s.Container.Name, wanted)
+	return nil
+}
