@@ -140,7 +140,8 @@ func containerResolves(t *testing.T, eng engine.Engine, server netip.AddrPort) {
 		fmt.Fprintf(&question, `\x%02x%s`, len(label), label)
 	}
 	question.WriteString(`\x00\x01\x00\x01`)
-	command := fmt.Sprintf(`exec 3<>/dev/udp/%s/%d && printf '%s' >&3 && timeout 5 dd bs=512 count=1 <&3`, server.Addr(), server.Port(), question.String())
+	// The length of a label is a newline, at which bash writes what it has: dd makes one datagram of it.
+	command := fmt.Sprintf(`exec 3<>/dev/udp/%s/%d && printf '%s' | dd bs=512 iflag=fullblock >&3 && timeout 5 dd bs=512 count=1 <&3`, server.Addr(), server.Port(), question.String())
 	capcontest.Eventually(t, "a container gets an answer from "+server.String(), func(ctx context.Context) (string, error) {
 		output, err := eng.Exec(ctx, containers[0].Name, engine.Command{Args: []string{"bash", "-c", command}})
 		if err != nil {
