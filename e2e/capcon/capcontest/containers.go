@@ -58,6 +58,16 @@ func UnusedVolumes(t *testing.T, eng engine.Host) []string {
 	return strings.Fields(string(output))
 }
 
+// ConnectArguments of the engine's command connect a container to its network again, with the addresses that it had.
+func ConnectArguments(container engine.Container) []string {
+	arguments := []string{"network", "connect"}
+	for _, address := range network.Addresses(container, container.Labels[identity.LabelNetwork]) {
+		flag := map[network.Family]string{network.IPv4: "--ip", network.IPv6: "--ip6"}[network.FamilyOf(address)]
+		arguments = append(arguments, flag, address.String())
+	}
+	return append(arguments, container.Labels[identity.LabelNetwork], container.Name)
+}
+
 // Kubectl of a control plane, with its administrator's kubeconfig.
 func Kubectl(ctx context.Context, eng engine.Engine, program *Program, stdin string, args ...string) (string, error) {
 	nodes, err := ListNodeContainers(ctx, eng, program.Cluster)

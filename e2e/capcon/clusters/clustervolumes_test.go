@@ -69,9 +69,12 @@ func TestClusterVolumes(t *testing.T) {
 		{Name: "machine deleted", Run: db.machineDeleted},
 		{Name: "kubelet stopped, node killed", Run: db.kubeletStopped},
 		{Name: "node paused", Run: db.paused},
+		{Name: "node disconnected", Run: db.disconnected},
 		{Name: "node restarted", Run: db.restarted},
+		{Name: "engine restarted", Run: db.engineRestarted},
 		{Name: "manager killed", Run: db.managerKilled},
 		{Name: "shared volume", Run: db.shared},
+		{Name: "three replicas", Run: db.scaled},
 		{Name: "all nodes replaced", Run: db.allReplaced},
 		{Name: "records are kept", Run: db.recordsAreKept},
 		{Name: "retained", Run: db.retained},
@@ -265,6 +268,49 @@ func (w *writer) paused(t *testing.T) {
 	capcontest.MustExecute(t, w.command, "unpause", containerOf(t, machine))
 	w.writes(t, "the node is resumed")
 	w.cordon(t, machine.Status.NodeRef.Name, false)
+}
+
+// disconnected: the node keeps the volume, since its processes still write.
+func (w *writer) disconnected(t *testing.T) {
+	machine := w.node(t)
+	w.cordon(t, machine.Status.NodeRef.Name, true)
+	container := must.Get(w.engine.InspectContainer(t.Context(), containerOf(t, machine)))(t)
+	capcontest.MustExecute(t, w.command, "network", "disconnect", container.Labels[identity.LabelNetwork], container.Name)
+	w.evict(t)
+	w.waits(t)
+	capcontest.MustExecute(t, append([]string{w.command}, capcontest.ConnectArguments(container)...)...)
+	w.writes(t, "the node is connected again")
+	capcontest.MachinesReady(t, w.Program)
+	w.cordon(t, machine.Status.NodeRef.Name, false)
+}
+
+// engineRestarted with all containers.
+func (w *writer) engineRestarted(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("it takes root to stop the engine")
+	}
+	for _, target := range []string{"engine-stop", "engine"} {
+		capcontest.MustExecute(t, "make", "-C", capcontest.Root, "--no-print-directory", target, "ENGINE="+w.command)
+	}
+	w.writes(t, "the engine has restarted")
+	capcontest.MachinesReady(t, w.Program)
+}
+
+// scaled to three replicas, each with a volume of its own.
+func (w *writer) scaled(t *testing.T) {
+	sets := w.cluster.AppsV1().StatefulSets(metav1.NamespaceDefault)
+	must.Get(sets.Patch(t.Context(), "database", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{}))(t)
+	capcontest.Eventually(t, "three replicas are ready", func(ctx context.Context) (string, error) {
+		set, err := sets.Get(ctx, "database", metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		if set.Status.ReadyReplicas != 3 {
+			return fmt.Sprintf("%d are", set.Status.ReadyReplicas), nil
+		}
+		return "", nil
+	})
+	w.writes(t, "three replicas are ready")
 }
 
 func (w *writer) restarted(t *testing.T) {

@@ -40,7 +40,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
-	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // disturb runs a command of the engine and waits until the container's object says
@@ -126,12 +125,7 @@ func (d *drift) disconnectNode() {
 	containers := slices.DeleteFunc(d.containers(), capcontest.IsLoadBalancer)
 	node := containers[0]
 	d.disturb(node, infrav1.ContainerDisconnectedReason, "is not connected to network", "network", "disconnect", node.Labels[identity.LabelNetwork], node.Name)
-	connect := []string{"network", "connect"}
-	for _, address := range network.Addresses(node, node.Labels[identity.LabelNetwork]) {
-		flag := map[network.Family]string{network.IPv4: "--ip", network.IPv6: "--ip6"}[network.FamilyOf(address)]
-		connect = append(connect, flag, address.String())
-	}
-	d.run(append(connect, node.Labels[identity.LabelNetwork], node.Name)...)
+	d.run(capcontest.ConnectArguments(node)...)
 	d.well(node)
 }
 
