@@ -121,7 +121,7 @@ Upgrade: ## Upgrade capcon and its management plane from an earlier commit, with
 
 ##@ Specs and conformance
 
-cluster-api: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane FOCUS="KCP remediation" REPEAT=20)
+cluster-api: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane FOCUS="KCP remediation" REPEAT=20 IP_FAMILY=dual: for kind)
 	@hack/e2e-capi.sh
 
 conformance: ## Kubernetes' conformance tests on a cluster of three nodes (SHORT=yes: some minutes of them)

@@ -47,8 +47,11 @@ type KindOptions struct {
 	// Engine that kind and the provider use: auto (default), docker or podman. kind
 	// runs the engine's command, which has to lead to the same engine.
 	Engine string
-	// Network of the engine that the clusters' machines are on; default capcon. It is
-	// created if it is missing.
+	// DualStack gives the cluster IPv4 and IPv6, so that its controllers reach API servers of
+	// workload clusters with IPv6; default IPv4. The engine's host needs IPv6.
+	DualStack bool
+	// Network of the engine that the clusters' machines are on; default capcon, with DualStack
+	// capcon-ipv6. It is created if it is missing.
 	Network string
 	// KubernetesVersion such as v1.36.3; default that of the node image that "make images"
 	// builds.
@@ -89,7 +92,7 @@ func NewKindCluster(options KindOptions) (*KindCluster, error) {
 	if options.Name == "" {
 		return nil, errors.New("the management cluster has no name: set KindOptions.Name")
 	}
-	options.Network = cmp.Or(options.Network, network.DefaultName)
+	options.Network = cmp.Or(options.Network, network.DefaultOf(options.families()))
 	version := cmp.Or(options.KubernetesVersion, node.DefaultVersion)
 	if options.NodeImage == "" {
 		image, err := node.Image(version)
@@ -103,6 +106,13 @@ func NewKindCluster(options KindOptions) (*KindCluster, error) {
 		return nil, fmt.Errorf("adapt the management cluster to its Kubernetes version: %w", err)
 	}
 	return &KindCluster{options: options, minor: minor}, nil
+}
+
+func (o KindOptions) families() network.Families {
+	if o.DualStack {
+		return network.Families{network.IPv4, network.IPv6}
+	}
+	return network.Families{network.IPv4}
 }
 
 // Create implements bootstrap.ClusterProvider: it fails the running spec if the cluster

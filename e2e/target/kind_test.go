@@ -102,7 +102,7 @@ func TestKindConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			config, err := kindConfig(tc.host, tc.minor, Socket{HostPath: "/host.sock", ContainerPath: "/node.sock"})
+			config, err := kindConfig(tc.host, tc.minor, Socket{HostPath: "/host.sock", ContainerPath: "/node.sock"}, nil)
 			must.Succeed(t, err)
 			if diff := cmp.Diff([]string{ownerPermissions, tc.kubelet, conntrack}, config.KubeadmConfigPatches); diff != "" {
 				t.Errorf("%s Patches of kubeadm's configuration (-want +got):\n%s", tc.reason, diff)

@@ -38,7 +38,7 @@ import (
 // probed as the provider does it before it creates a machine.
 func (k *KindCluster) config(ctx context.Context, eng engine.Engine, info engine.Info) (*kindv1.Cluster, error) {
 	// First: of a network that kind creates no static addresses can be given.
-	if _, err := network.Ensure(ctx, eng, network.Request{Name: k.options.Network}); err != nil {
+	if _, err := network.Ensure(ctx, eng, network.Request{Name: k.options.Network, Families: k.options.families()}); err != nil {
 		return nil, err
 	}
 	_, err := eng.InspectImage(ctx, k.options.NodeImage)
@@ -52,7 +52,7 @@ func (k *KindCluster) config(ctx context.Context, eng engine.Engine, info engine
 	if err != nil {
 		return nil, err
 	}
-	return kindConfig(facts.Node, k.minor, socketOf(info))
+	return kindConfig(facts.Node, k.minor, socketOf(info), k.options.families())
 }
 
 // ownerPermissions makes the API server check who sets an owner that blocks its
@@ -64,7 +64,7 @@ apiServer:
 `
 
 // kindConfig is a cluster of one node that is adapted to the host.
-func kindConfig(host node.Host, minor int, socket Socket) (*kindv1.Cluster, error) {
+func kindConfig(host node.Host, minor int, socket Socket, families network.Families) (*kindv1.Cluster, error) {
 	kubelet, err := kubeletConfiguration(hostFlags(host, minor))
 	if err != nil {
 		return nil, err
@@ -86,6 +86,9 @@ func kindConfig(host node.Host, minor int, socket Socket) (*kindv1.Cluster, erro
 	}
 	if patch := node.ContainerdPatch(host); patch != "" {
 		config.ContainerdConfigPatches = []string{patch}
+	}
+	if families.Has(network.IPv6) {
+		config.Networking.IPFamily = kindv1.DualStackFamily
 	}
 	kindv1.SetDefaultsCluster(config)
 	return config, nil

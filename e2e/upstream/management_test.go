@@ -116,6 +116,7 @@ func setUpKind(config *clusterctl.E2EConfig) {
 	cluster, err := target.NewKindCluster(target.KindOptions{
 		Name: config.ManagementClusterName, Engine: *engine,
 		KubernetesVersion: config.MustGetVariable("KUBERNETES_VERSION_MANAGEMENT"),
+		DualStack:         config.GetVariableOrEmpty("IP_FAMILY") == "dual",
 		Archives:          images, LogFolder: filepath.Join(*artifactFolder, "kind"), Replace: true,
 	})
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
