@@ -25,6 +25,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
+// otherImage of nodes: a change to it replaces them.
+const otherImage = "localhost/capcon/node:v1.36.3-other"
+
 func TestUpAsksBeforeItDestroys(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -36,12 +39,13 @@ func TestUpAsksBeforeItDestroys(t *testing.T) {
 		words        []string
 	}{
 		"deletes":            {"A Machine is deleted.", []string{"--workers", "2"}, "", false, 3, 0, []string{"delete  Machine demo-worker-1 of MachineDeployment worker", "--yes"}},
-		"replaces a volume":  {"Its data is lost.", []string{"--memory", "3Gi"}, "", false, 3, 0, []string{"lose    PersistentVolume pv (claim default/data) on Machine demo-worker-0"}},
+		"replaces a volume":  {"Its data is lost.", []string{"--image", otherImage}, "", false, 3, 0, []string{"lose    PersistentVolume pv (claim default/data) on Machine demo-worker-0"}},
 		"--yes":              {"The user agrees.", []string{"--workers", "2", "--yes"}, "", false, 0, 2, []string{"delete  Machine demo-worker-1"}},
 		"yes on a terminal":  {"The user agrees.", []string{"--workers", "2"}, "y\n", false, 0, 2, []string{"Continue? [y/N]"}},
 		"no on a terminal":   {"The user does not.", []string{"--workers", "2"}, "n\n", false, 3, 0, []string{"nothing was changed"}},
-		"just enter":         {"The user does not.", []string{"--memory", "3Gi"}, "\n", false, 3, 0, nil},
-		"does not know":      {"There may be volumes.", []string{"--cpus", "1"}, "", true, 3, 0, []string{"lose    PersistentVolumes on these Machines, if there are any"}},
+		"just enter":         {"The user does not.", []string{"--image", otherImage}, "\n", false, 3, 0, nil},
+		"does not know":      {"There may be volumes.", []string{"--image", otherImage}, "", true, 3, 0, []string{"lose    PersistentVolumes on these Machines, if there are any"}},
+		"in place":           {"No node is replaced.", []string{"--memory", "3Gi"}, "", true, 0, 1, []string{"update  Machine demo-worker-0 in place"}},
 		"loses nothing":      {"It continues.", []string{"--load-balancer-image", "localhost/capcon/haproxy:other"}, "", false, 0, 1, []string{"change  Cluster demo"}},
 		"adds":               {"It continues.", []string{"--workers", "4"}, "", true, 0, 1, []string{"3 -> 4"}},
 		"of another version": {"The image does not fit.", []string{"--kubernetes-version", "v1.37.2", "--image", "localhost/capcon/node:v1.36.3", "--yes"}, "", false, 1, 0, []string{"has Kubernetes v1.36.3 instead of v1.37.2"}},
@@ -51,6 +55,7 @@ func TestUpAsksBeforeItDestroys(t *testing.T) {
 			t.Parallel()
 			w := commandtest.WithVolume(t)
 			w.Engine.AddImage(engine.Image{Tags: []string{"localhost/capcon/haproxy:other"}}, nil)
+			w.Engine.AddImage(engine.Image{Tags: []string{otherImage}}, nil)
 			if tc.answer != "" {
 				w.Terminal = strings.NewReader(tc.answer)
 			}

@@ -35,6 +35,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/update"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -301,7 +302,8 @@ func TestUpDryRun(t *testing.T) {
 		t.Parallel()
 		w := commandtest.WithVolume(t)
 		w.Plane.Ensured = nil
-		code, out, errs := w.Run("up", "demo", "--dry-run", "-o", "json", "--memory", "3Gi")
+		w.Engine.AddImage(engine.Image{Tags: []string{otherImage}}, nil)
+		code, out, errs := w.Run("up", "demo", "--dry-run", "-o", "json", "--image", otherImage)
 		var plan update.Plan
 		must.Succeed(t, json.Unmarshal([]byte(out), &plan))
 		if code != 0 || w.Writes > 0 || len(w.Plane.Ensured) > 0 || len(plan.Changes) != 1 || len(plan.Volumes) != 1 || !plan.NeedsConsent {
