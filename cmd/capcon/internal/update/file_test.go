@@ -24,6 +24,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -223,5 +224,19 @@ spec:
 				t.Errorf("%s Machines (-want +got):\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestLimitsThatAreNull are none.
+func TestLimitsThatAreNull(t *testing.T) {
+	t.Parallel()
+	present := createdFrom(t, kindFile)
+	topology := &present.Cluster.Spec.Topology
+	topology.Variables = append(topology.Variables, clusterv1.ClusterVariable{
+		Name: objects.RoleResourcesVariable, Value: apiextensionsv1.JSON{Raw: []byte(`{"workers":null}`)},
+	})
+	plan := must.Get(Compute(present, input.Request{Memory: "3Gi"}, Chosen{}))(t)
+	if len(plan.InPlace) != 3 || len(plan.Replaced) != 0 {
+		t.Errorf("Plan: %s", plan)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -193,7 +194,10 @@ func (c *computation) resources() {
 // limits of a role that flags change.
 func (c *computation) limits(role string, flags map[string]input.Problem) {
 	limits := map[string]json.RawMessage{}
-	_ = json.Unmarshal(c.keys(objects.RoleResourcesVariable)[role], &limits)
+	var present map[string]json.RawMessage
+	// What is no object has no limits.
+	_ = json.Unmarshal(c.keys(objects.RoleResourcesVariable)[role], &present)
+	maps.Copy(limits, present)
 	var changed input.Problem
 	for key, flag := range flags {
 		if equal(limits[key], limit(flag)) {
