@@ -100,7 +100,8 @@ Restore: ## Lose the management plane and restore the cluster into a new one, be
 Orphans: ## Two management planes with a cluster of one name: lose one of them, and collect what it left
 	@$(CLUSTER) $@
 
-ClusterVolumes: ## A database on a PersistentVolume of storage type Cluster, while nodes are drained, killed, paused and replaced
+ClusterVolumes: ## A database on a PersistentVolume of storage type Cluster, while nodes are drained, killed, paused and upgraded
+	@$(MAKE) images-load KUBERNETES_VERSION=v1.35.4
 	@$(CLUSTER) $@
 
 Faults: ## Random faults of a cluster with data on a PersistentVolume (COUNT=8, SEED to repeat them)

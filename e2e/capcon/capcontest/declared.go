@@ -47,7 +47,8 @@ import (
 
 // The images that "make images-load" gives an engine.
 const (
-	NodeImage         = "localhost/capcon/node:" + node.DefaultVersion
+	nodeRepository    = "localhost/capcon/node"
+	NodeImage         = nodeRepository + ":" + node.DefaultVersion
 	LoadBalancerImage = "localhost/capcon/haproxy:2.6"
 	PlaneImage        = "localhost/capcon/plane:dev"
 )
