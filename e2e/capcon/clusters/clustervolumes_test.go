@@ -20,7 +20,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/integration"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -68,6 +71,7 @@ func TestClusterVolumes(t *testing.T) {
 		{Name: "engine restarted", Run: db.engineRestarted},
 		{Name: "manager killed", Run: db.managerKilled},
 		{Name: "shared volume", Run: db.shared},
+		{Name: "read-only volume", Run: db.readOnly},
 		{Name: "three replicas", Run: db.scaled},
 		{Name: "all nodes upgraded", Run: db.upgraded},
 		{Name: "records are kept", Run: db.recordsAreKept},
@@ -203,6 +207,40 @@ func (w *writer) shared(t *testing.T) {
 	})
 	must.Succeed(t, w.cluster.CoreV1().Pods(metav1.NamespaceDefault).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "app=sharing"}))
 	must.Succeed(t, claims.Delete(t.Context(), "shared", metav1.DeleteOptions{}))
+}
+
+// readOnly: a claim says why it has no PersistentVolume, and has one when the volume is writable.
+func (w *writer) readOnly(t *testing.T) {
+	remount := func(mode string) {
+		for _, machine := range capcontest.Machines(t, w.Program) {
+			must.Get(w.engine.Exec(t.Context(), containerOf(t, machine), engine.Command{Args: []string{"mount", "-o", "remount,bind," + mode, node.VolumePath}}))(t)
+		}
+	}
+	claims := w.cluster.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault)
+	data := must.Get(claims.Get(t.Context(), "data-"+databasePod, metav1.GetOptions{}))(t)
+	remount("ro")
+	claim := must.Get(claims.Create(t.Context(), &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "written", Annotations: map[string]string{"volume.kubernetes.io/selected-node": w.node(t).Status.NodeRef.Name}},
+		Spec:       corev1.PersistentVolumeClaimSpec{AccessModes: data.Spec.AccessModes, Resources: data.Spec.Resources},
+	}, metav1.CreateOptions{}))(t)
+	capcontest.Eventually(t, "an Event says that the volume is read-only", func(ctx context.Context) (string, error) {
+		events, err := w.cluster.CoreV1().Events(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{
+			FieldSelector: "reason=ProvisioningFailed,involvedObject.uid=" + string(claim.UID),
+		})
+		if err == nil && !slices.ContainsFunc(events.Items, func(event corev1.Event) bool { return strings.Contains(event.Message, "Read-only file system") }) {
+			return fmt.Sprintf("Events: %v", events.Items), nil
+		}
+		return "", err
+	})
+	remount("rw")
+	capcontest.Eventually(t, "the claim is bound", func(ctx context.Context) (string, error) {
+		claim, err := claims.Get(ctx, claim.Name, metav1.GetOptions{})
+		if err == nil && claim.Status.Phase != corev1.ClaimBound {
+			return string(claim.Status.Phase), nil
+		}
+		return "", err
+	})
+	must.Succeed(t, claims.Delete(t.Context(), claim.Name, metav1.DeleteOptions{}))
 }
 
 // sharing is a Pod on a node that has the shared volume: an etcd with a directory of its own.
