@@ -229,6 +229,11 @@ type ContainerMachineStatus struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
 	PortMappings []PortMapping `json:"portMappings,omitempty"`
+
+	// resources are the limits that the container has, where spec.resources of the
+	// ContainerCluster limits the role of the machine.
+	// +optional
+	Resources *MachineResources `json:"resources,omitempty"`
 }
 
 // +kubebuilder:object:root=true

@@ -16,7 +16,11 @@ limitations under the License.
 
 package v1beta2
 
-import "k8s.io/apimachinery/pkg/api/resource"
+import (
+	"cmp"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // PortProtocol is the protocol of a published port.
 // +kubebuilder:validation:Enum=TCP;UDP
@@ -168,4 +172,17 @@ type MachineResources struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=1000
 	Pids int64 `json:"pids,omitempty"`
+}
+
+// Or returns these limits, and the others where a machine has none of its own.
+func (r MachineResources) Or(others MachineResources) MachineResources {
+	return MachineResources{CPU: cmp.Or(r.CPU, others.CPU), Memory: cmp.Or(r.Memory, others.Memory), Pids: cmp.Or(r.Pids, others.Pids)}
+}
+
+// Of returns the limits of machines of a role.
+func (r RoleResources) Of(controlPlane bool) MachineResources {
+	if controlPlane {
+		return r.ControlPlane
+	}
+	return r.Workers
 }

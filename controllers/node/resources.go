@@ -17,7 +17,6 @@ limitations under the License.
 package node
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -40,26 +40,22 @@ import (
 // Resources that a machine is limited to: its own, or else those of its role in the cluster, each by
 // itself. The ContainerCluster may be nil.
 func Resources(machine *clusterv1.Machine, own *infrav1.ContainerMachine, cluster *infrav1.ContainerCluster) nodespec.Resources {
-	role := roleResources(machine, cluster)
-	limits := nodespec.Resources{Pids: cmp.Or(own.Spec.Resources.Pids, role.Pids)}
-	if cpu := cmp.Or(own.Spec.Resources.CPU, role.CPU); cpu != nil {
-		limits.MilliCPU = cpu.MilliValue()
+	limits := own.Spec.Resources.Or(roleResources(machine, cluster))
+	resources := nodespec.Resources{Pids: limits.Pids}
+	if limits.CPU != nil {
+		resources.MilliCPU = limits.CPU.MilliValue()
 	}
-	if memory := cmp.Or(own.Spec.Resources.Memory, role.Memory); memory != nil {
-		limits.MemoryBytes = memory.Value()
+	if limits.Memory != nil {
+		resources.MemoryBytes = limits.Memory.Value()
 	}
-	return limits
+	return resources
 }
 
 func roleResources(machine *clusterv1.Machine, cluster *infrav1.ContainerCluster) infrav1.MachineResources {
-	switch {
-	case cluster == nil:
+	if cluster == nil {
 		return infrav1.MachineResources{}
-	case util.IsControlPlaneMachine(machine):
-		return cluster.Spec.Resources.ControlPlane
-	default:
-		return cluster.Spec.Resources.Workers
 	}
+	return cluster.Spec.Resources.Of(util.IsControlPlaneMachine(machine))
 }
 
 // appliedResources are what one run of a container has. An engine may forget them when it ends.
@@ -72,8 +68,10 @@ type appliedResources struct {
 // configureResources lets a running node have the limits of its role. What this process has seen to be so
 // is not read again.
 func (r *Reconciler) configureResources(ctx context.Context, s Scope) error {
-	if roleResources(s.Machine, s.ContainerCluster) == (infrav1.MachineResources{}) {
+	ofRole := roleResources(s.Machine, s.ContainerCluster)
+	if ofRole == (infrav1.MachineResources{}) {
 		meta.RemoveStatusCondition(&s.ContainerMachine.Status.Conditions, infrav1.ResourcesConfiguredCondition)
+		s.ContainerMachine.Status.Resources = nil
 		return nil
 	}
 	key := client.ObjectKeyFromObject(s.ContainerMachine)
@@ -84,6 +82,7 @@ func (r *Reconciler) configureResources(ctx context.Context, s Scope) error {
 		}
 		r.resources.Store(key, wanted)
 	}
+	s.ContainerMachine.Status.Resources = ptr.To(s.ContainerMachine.Spec.Resources.Or(ofRole))
 	reconcile.SetCondition(s.ContainerMachine, metav1.Condition{
 		Type: infrav1.ResourcesConfiguredCondition, Status: metav1.ConditionTrue, Reason: infrav1.ResourcesConfiguredReason,
 	})

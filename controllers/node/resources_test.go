@@ -114,6 +114,9 @@ func resources() map[string]nodeTest {
 			if state, message := world.State(object, infrav1.ResourcesConfiguredCondition); state != condition {
 				t.Errorf("condition: %s %s, want %s", state, message, condition)
 			}
+			if has := object.Status.Resources; (has != nil) != (limits.MemoryBytes != 0) || has != nil && has.Memory.Value() != limits.MemoryBytes {
+				t.Errorf("status.resources: %v, want those of the container", has)
+			}
 		}
 	}
 	const configured = "True/" + infrav1.ResourcesConfiguredReason

@@ -68,6 +68,7 @@ func ContainerMachine() Kind[*infrav1.ContainerMachine, *infrav1alpha1.Container
 			restoreMachine(from.Spec.ContainerMachineCommonSpec, &to.Spec.ContainerMachineCommonSpec)
 			to.Spec.Bootstrap.Recreating = from.Spec.Bootstrap.Recreating
 			to.Status.PortMappings = from.Status.PortMappings
+			to.Status.Resources = from.Status.Resources
 		},
 	}
 }

@@ -30,10 +30,6 @@ import (
 )
 
 func summarizeMachines(o Observed) []Machine {
-	containers := make(map[string]*infrav1.ContainerMachine, len(o.Containers))
-	for i := range o.Containers {
-		containers[o.Containers[i].Name] = &o.Containers[i]
-	}
 	ordered := slices.Clone(o.Machines)
 	slices.SortFunc(ordered, func(a, b clusterv1.Machine) int {
 		first, second := util.IsControlPlaneMachine(&a), util.IsControlPlaneMachine(&b)
@@ -48,11 +44,22 @@ func summarizeMachines(o Observed) []Machine {
 	machines := make([]Machine, 0, len(ordered))
 	for i := range ordered {
 		machine := &ordered[i]
-		summary := summarizeMachine(machine, containers[machine.Spec.InfrastructureRef.Name])
+		summary := summarizeMachine(machine, o.container(machine))
 		summary.Ready = o.machineComplete(machine)
 		machines = append(machines, summary)
 	}
 	return machines
+}
+
+// container of a machine; nil where there is none.
+func (o Observed) container(machine *clusterv1.Machine) *infrav1.ContainerMachine {
+	named := func(container infrav1.ContainerMachine) bool {
+		return container.Name == machine.Spec.InfrastructureRef.Name
+	}
+	if i := slices.IndexFunc(o.Containers, named); i >= 0 {
+		return &o.Containers[i]
+	}
+	return nil
 }
 
 // summarizeMachine says what the machine waits for, if it is not ready: what its container knows

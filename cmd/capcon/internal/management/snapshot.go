@@ -134,7 +134,7 @@ func Summarize(o Observed) Snapshot {
 		Exists:             true,
 		Deleting:           deleting,
 		Power:              power,
-		Stages:             slices.Concat(topologyStage(o), []Stage{infrastructureStage(o), controlPlaneStage(o)}, workersStage(o), []Stage{nodesStage(o, machines)}),
+		Stages:             slices.Concat(topologyStage(o), []Stage{infrastructureStage(o), controlPlaneStage(o)}, workersStage(o), []Stage{nodesStage(o, machines)}, resourcesStage(o)),
 		Machines:           machines,
 		Troubles:           troubles(o),
 		Available:          available && (o.ControlPlane == nil || controlPlanes > 0),

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/util/conditions"
@@ -148,6 +149,15 @@ func TestSummarizeNotReady(t *testing.T) {
 				}
 			},
 			[]string{"workers: 0 of 1 available", "nodes: 1 of 2 ready", "demo-worker-b: NodeInspectionFailed: a; b"},
+		},
+		"resized": {
+			"A running node has the limits of before.",
+			func(o *Observed) {
+				limits := infrav1.MachineResources{Memory: ptr.To(resource.MustParse("4Gi"))}
+				o.Infrastructure.Spec.Resources = infrav1.RoleResources{ControlPlane: limits, Workers: limits}
+				o.Containers[0].Status.Resources = &infrav1.MachineResources{Memory: ptr.To(resource.MustParse("4096Mi"))}
+			},
+			[]string{"limits: 1 of 2 nodes have those of their role"},
 		},
 		"deleting": {
 			"A cluster on its way out never becomes ready.",

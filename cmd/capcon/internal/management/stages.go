@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/util"
@@ -210,6 +211,26 @@ const (
 // machineComplete: the machine is ready, or would be if the user had installed the Pod network.
 func (o Observed) machineComplete(machine *clusterv1.Machine) bool {
 	return machineReady(machine) || o.lacksPodNetworkOnly(machine)
+}
+
+// resourcesStage: while running nodes get other limits.
+func resourcesStage(o Observed) []Stage {
+	lacking := *o.count(func(*clusterv1.Machine) bool { return true }, o.lacksResources)
+	if lacking == 0 {
+		return nil
+	}
+	return []Stage{{Name: "limits", Detail: fmt.Sprintf("%d of %d nodes have those of their role", len(o.Machines)-int(lacking), len(o.Machines))}}
+}
+
+// lacksResources reports whether a running node has not got the limits of its role yet.
+func (o Observed) lacksResources(machine *clusterv1.Machine) bool {
+	if o.Infrastructure == nil {
+		return false
+	}
+	ofRole := o.Infrastructure.Spec.Resources.Of(util.IsControlPlaneMachine(machine))
+	container := o.container(machine)
+	return container != nil && ofRole != (infrav1.MachineResources{}) &&
+		!equality.Semantic.DeepEqual(container.Status.Resources, ptr.To(container.Spec.Resources.Or(ofRole)))
 }
 
 // lacksPodNetworkOnly reports whether only a Pod network is missing that its user installs.
