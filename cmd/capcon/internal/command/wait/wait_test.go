@@ -40,10 +40,10 @@ func TestWait(t *testing.T) {
 	}{
 		"Ready":     {"It is.", []string{"demo"}, nil, nil, 0, []string{"Cluster demo: ready."}},
 		"Condition": {"It becomes so; the type and the status may be in any case.", []string{"demo", "--for=condition=available=TRUE"}, nil, available, 0, []string{"Cluster demo: available is true."}},
-		"Late": {"What is missing is said.", []string{"demo", "--for=condition=Available", "--timeout", "50ms"}, nil, nil, session.ExitNotYet, []string{
-			`cluster "demo": timed out after 50ms waiting for: Available is true`, "capcon status demo",
+		"Late": {"What is missing is said.", []string{"demo", "--for=condition=Available", "--timeout", "5s"}, nil, nil, session.ExitNotYet, []string{
+			`cluster "demo": timed out after 5s waiting for: Available is true`, "capcon status demo",
 		}},
-		"NoSuchCondition": {"It may be mistyped.", []string{"demo", "--for=condition=Availabel", "--timeout", "50ms"}, available, nil, session.ExitNotYet, []string{
+		"NoSuchCondition": {"It may be mistyped.", []string{"demo", "--for=condition=Availabel", "--timeout", "5s"}, available, nil, session.ExitNotYet, []string{
 			"the Cluster has no condition Availabel; it has: Available",
 		}},
 		"Delete":         {"It goes.", []string{"demo", "--for=delete"}, deleteDemo, (*commandtest.World).Vanish, 0, []string{"Cluster demo: deleted."}},
