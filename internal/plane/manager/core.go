@@ -45,6 +45,7 @@ import (
 	topologycluster "sigs.k8s.io/cluster-api/core/reconcilers/topology/cluster"
 	topologymachinedeployment "sigs.k8s.io/cluster-api/core/reconcilers/topology/machinedeployment"
 	topologymachineset "sigs.k8s.io/cluster-api/core/reconcilers/topology/machineset"
+	runtimeclient "sigs.k8s.io/cluster-api/exp/runtime/client"
 	"sigs.k8s.io/cluster-api/feature"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manager/readyourwrites"
@@ -63,8 +64,12 @@ type provider struct {
 	informers *readyourwrites.Informers
 	// secrets reads the cached Secrets of clusters.
 	secrets client.Client
+	// secretMetadata watches the metadata of all Secrets.
+	secretMetadata cache.Cache
 	// clusters connects to workload clusters.
 	clusters clustercache.ClusterCache
+	// extensions calls Runtime Extensions; nil = the feature is off.
+	extensions runtimeclient.Client
 }
 
 // workload says how long a reconcile of a kind may take.
@@ -112,13 +117,9 @@ func (p *provider) setupReconcilers(ctx context.Context, reconcilers ...reconcil
 }
 
 func (p *provider) setupCore(ctx context.Context) error {
-	metadata, err := p.secretMetadataCache()
-	if err != nil {
-		return err
-	}
 	c, live := p.mgr.GetClient(), p.mgr.GetAPIReader()
-	err = (&clusterresourceset.Reconciler{Client: c, ClusterCache: p.clusters}).
-		SetupWithManager(ctx, p.mgr, p.concurrently(waiting), metadata)
+	err := (&clusterresourceset.Reconciler{Client: c, ClusterCache: p.clusters}).
+		SetupWithManager(ctx, p.mgr, p.concurrently(waiting), p.secretMetadata)
 	if err != nil {
 		return fmt.Errorf("set up controller of ClusterResourceSets: %w", err)
 	}
@@ -128,11 +129,12 @@ func (p *provider) setupCore(ctx context.Context) error {
 		}, quick},
 		{&machine.Reconciler{
 			Client: c, APIReader: live, ClusterCache: p.clusters, RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
+			RuntimeClient: p.extensions,
 		}, waiting},
 		{&machineset.Reconciler{
 			Client: c, APIReader: live, ClusterCache: machineSetEvents{p.clusters, p.mgr.GetCache()}, PreflightChecks: sets.New(clusterv1.MachineSetPreflightCheckAll),
 		}, waiting},
-		{&machinedeployment.Reconciler{Client: c, APIReader: live}, quick},
+		{&machinedeployment.Reconciler{Client: c, APIReader: live, RuntimeClient: p.extensions}, quick},
 		{&machinehealthcheck.Reconciler{Client: c, ClusterCache: p.clusters}, quick},
 		{&clusterresourcesetbinding.Reconciler{Client: c}, quick},
 	}
@@ -150,8 +152,10 @@ func (p *provider) setupTopology(ctx context.Context) error {
 	c, live := p.mgr.GetClient(), p.mgr.GetAPIReader()
 	return p.setupReconcilers(
 		ctx,
-		reconciler{&clusterclass.Reconciler{Client: c}, quick},
-		reconciler{&topologycluster.Reconciler{Client: c, APIReader: live, ClusterCache: p.clusters}, waiting},
+		reconciler{&clusterclass.Reconciler{Client: c, RuntimeClient: p.extensions}, quick},
+		reconciler{&topologycluster.Reconciler{
+			Client: c, APIReader: live, ClusterCache: p.clusters, RuntimeClient: p.extensions,
+		}, waiting},
 		reconciler{&topologymachinedeployment.Reconciler{Client: c, APIReader: live}, quick},
 		reconciler{&topologymachineset.Reconciler{Client: c, APIReader: live}, quick},
 	)

@@ -24,6 +24,6 @@ limitations under the License.
 // connections to each workload cluster, and each would wait 30 s after a
 // first connection attempt that came too early. Sharing has a price: none of
 // the cache options the providers ship may be taken as they are (see
-// cacheOptions), and what needs a package internal to Cluster API is off
-// (see checkFeatures).
+// cacheOptions), and what is internal to Cluster API is implemented here: the client
+// of Runtime Extensions (package extensions).
 package manager

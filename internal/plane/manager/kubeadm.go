@@ -32,6 +32,7 @@ import (
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ipamv1 "sigs.k8s.io/cluster-api/api/ipam/v1beta2"
+	runtimev1 "sigs.k8s.io/cluster-api/api/runtime/v1beta2"
 	"sigs.k8s.io/cluster-api/bootstrap/kubeadm/reconcilers/kubeadmconfig"
 	"sigs.k8s.io/cluster-api/controllers/crdmigrator"
 	"sigs.k8s.io/cluster-api/controlplane/kubeadm/pkg/etcd"
@@ -61,7 +62,7 @@ func (p *provider) setupKubeadm(ctx context.Context) error {
 	err = (&kubeadmcontrolplane.Reconciler{
 		Client: c, APIReader: live, SecretCachingClient: p.secrets, ClusterCache: controlPlaneEvents{p.clusters},
 		EtcdDialTimeout: etcdDialTimeout, EtcdCallTimeout: etcd.DefaultCallTimeout, EtcdLogger: etcdLog,
-		RemoteConditionsGracePeriod: remoteConditionsGracePeriod,
+		RemoteConditionsGracePeriod: remoteConditionsGracePeriod, RuntimeClient: p.extensions,
 	}).SetupWithManager(ctx, p.mgr, options)
 	if err != nil {
 		return fmt.Errorf("set up controller of KubeadmControlPlanes: %w", err)
@@ -94,6 +95,9 @@ func (p *provider) setupMigrator(ctx context.Context) error {
 	}
 	if feature.Gates.Enabled(feature.ClusterTopology) {
 		objects[&clusterv1.ClusterClass{}] = status
+	}
+	if feature.Gates.Enabled(feature.RuntimeSDK) {
+		objects[&runtimev1.ExtensionConfig{}] = status
 	}
 	if feature.Gates.Enabled(feature.MachinePool) {
 		objects[&clusterv1.MachinePool{}] = status

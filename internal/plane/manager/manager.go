@@ -97,7 +97,7 @@ func syncPeriod() *time.Duration { return ptr.To(10 * time.Minute) }
 // serves must be installed before (package manifests).
 func Run(ctx context.Context, opts Options) error {
 	log := ctrl.Log.WithName("setup")
-	if err := checkFeatures(log); err != nil {
+	if err := checkFeatures(); err != nil {
 		return err
 	}
 
@@ -116,7 +116,7 @@ func Run(ctx context.Context, opts Options) error {
 		return fmt.Errorf("create cluster cache: %w", err)
 	}
 	for _, setup := range []func(context.Context) error{
-		providers.setupCore, providers.setupTopology, providers.setupKubeadm, providers.setupMigrator,
+		providers.setupExtensions, providers.setupCore, providers.setupTopology, providers.setupKubeadm, providers.setupMigrator,
 		providers.setupCoreWebhooks, providers.setupKubeadmWebhooks,
 	} {
 		if err := setup(ctx); err != nil {

@@ -21,7 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,13 +117,24 @@ func TestSchemeKnowsOldVersions(t *testing.T) {
 }
 
 // Not parallel: feature gates are the process's.
-func TestUnsupportedFeatures(t *testing.T) {
-	if err := checkFeatures(logr.Discard()); err != nil {
-		t.Errorf("checkFeatures() with Cluster API's defaults: %v", err)
-	}
-	featuretesting.SetFeatureGateDuringTest(t, feature.Gates, feature.RuntimeSDK, true)
-	if err := checkFeatures(logr.Discard()); !errors.Is(err, ErrUnsupportedFeature) {
-		t.Errorf("checkFeatures() with RuntimeSDK: want ErrUnsupportedFeature, got %v", err)
+func TestFeatures(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason          string
+		runtime, update bool
+		err             error
+	}{
+		"Default":    {reason: "Cluster API's defaults."},
+		"Extensions": {reason: "Hooks of clusters need no in-place updates.", runtime: true},
+		"Both":       {reason: "Extensions update in place.", runtime: true, update: true},
+		"Updates":    {reason: "There would be no client that asks extensions.", update: true, err: ErrFeatures},
+	} {
+		t.Run(name, func(t *testing.T) {
+			featuretesting.SetFeatureGateDuringTest(t, feature.Gates, feature.RuntimeSDK, tc.runtime)
+			featuretesting.SetFeatureGateDuringTest(t, feature.Gates, feature.InPlaceUpdates, tc.update)
+			if err := checkFeatures(); !errors.Is(err, tc.err) {
+				t.Errorf("\n%s\ncheckFeatures(): want error %v, got %v", tc.reason, tc.err, err)
+			}
+		})
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/go-logr/logr"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -41,9 +40,8 @@ import (
 	"sigs.k8s.io/cluster-api/feature"
 )
 
-// ErrUnsupportedFeature means that a feature gate of Cluster API is on that
-// only its own managers can honor.
-var ErrUnsupportedFeature = errors.New("feature is not available in the management plane")
+// ErrFeatures means that one feature gate of Cluster API is enabled without another one that it needs.
+var ErrFeatures = errors.New("invalid feature gates")
 
 // newScheme knows every API served here, old versions too: conversion and
 // storage migration need both ends.
@@ -65,15 +63,10 @@ func newScheme(more []func(*runtime.Scheme) error) (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// checkFeatures refuses the gates whose controllers need the client of the
-// Runtime SDK, which is internal to Cluster API.
-func checkFeatures(log logr.Logger) error {
-	if feature.Gates.Enabled(feature.RuntimeSDK) {
-		return fmt.Errorf("feature gate %s: %w; use a management cluster created with \"clusterctl init\"", feature.RuntimeSDK, ErrUnsupportedFeature)
+// checkFeatures refuses in-place updates without what runs them.
+func checkFeatures() error {
+	if feature.Gates.Enabled(feature.InPlaceUpdates) && !feature.Gates.Enabled(feature.RuntimeSDK) {
+		return fmt.Errorf("%w: %s needs %s", ErrFeatures, feature.InPlaceUpdates, feature.RuntimeSDK)
 	}
-	if feature.Gates.Enabled(feature.InPlaceUpdates) {
-		return fmt.Errorf("feature gate %s: %w; use a management cluster created with \"clusterctl init\"", feature.InPlaceUpdates, ErrUnsupportedFeature)
-	}
-	log.Info("Runtime extensions and in-place updates are disabled in the management plane: their client is internal to Cluster API")
 	return nil
 }
