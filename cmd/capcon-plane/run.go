@@ -62,6 +62,7 @@ func runDaemon(args []string) error {
 	flags.StringVar(&opts.PublicURL, "public-url", "", "server in the kubeconfig for the host (default https://127.0.0.1:<api-port>)")
 	flags.DurationVar(&opts.LivenessPeriod, "liveness-period", 0, "time between two liveness probes of a process, and the timeout of each (default 15s)")
 	flags.DurationVar(&opts.Lifetime, "certificate-lifetime", daemon.DefaultLifetime, "lifetime of certificates, which are renewed in its last third")
+	flags.StringVar(&opts.FeatureGates, "feature-gates", "", "feature gates of Cluster API, such as A=true,B=false (default: those of the last start that had some)")
 	if err := parse(flags, args); err != nil {
 		return err
 	}

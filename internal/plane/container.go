@@ -65,7 +65,7 @@ func (a *attempt) create(ctx context.Context) error {
 		a.created = volume.Name
 	}
 	port, _ := portOf(volume)
-	spec, err := a.describe(volume.Name, port, a.engineSocket())
+	spec, err := a.describe(volume.Name, port, a.engineSocket(), a.opts.FeatureGates)
 	if err != nil {
 		return err
 	}
@@ -153,10 +153,11 @@ func (p *Plane) discard(ctx context.Context, id string) error {
 }
 
 // describe returns the desired container.
-func (a *attempt) describe(volume string, port uint16, socket string) (engine.Spec, error) {
+func (a *attempt) describe(volume string, port uint16, socket, featureGates string) (engine.Spec, error) {
 	d := description{
 		name: a.opts.Name, volume: volume, image: a.image, network: a.opts.Network, port: port,
 		engineName: a.info.Name, traits: a.info.Traits, engineSocket: socket, remapped: a.info.UserNamespaceRemap,
+		featureGates: featureGates,
 	}
 	return d.spec()
 }

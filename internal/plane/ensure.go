@@ -154,7 +154,7 @@ func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, contain
 	if !ours {
 		return a.discardWithVolume(ctx, container)
 	}
-	spec, err := a.describe(volume.Name, port, a.socketOf(container))
+	spec, err := a.describe(volume.Name, port, a.socketOf(container), cmp.Or(a.opts.FeatureGates, container.Labels[labelFeatureGates]))
 	if err != nil {
 		return err
 	}

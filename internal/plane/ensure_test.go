@@ -19,6 +19,7 @@ package plane
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,33 @@ func neverReady(p *Plane) {
 	p.ready = func(ctx context.Context, _ []byte, _ func(error)) error {
 		<-ctx.Done()
 		return ctx.Err()
+	}
+}
+
+// Feature gates replace the container once, and stay when they are not requested again.
+func TestEnsureKeepsFeatureGates(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	p := newPlane(eng)
+	ensure := func(gates string) engine.Container {
+		p.opts.FeatureGates = gates
+		mustEnsure(t, p)
+		return must.Get(eng.InspectContainer(t.Context(), DefaultName))(t)
+	}
+	without := ensure("")
+	with := ensure("RuntimeSDK=true")
+	if with.ID == without.ID || with.Labels[labelFeatureGates] != "RuntimeSDK=true" {
+		t.Errorf("with feature gates, the container is %s with %v, was %s", with.ID, with.Labels, without.ID)
+	}
+	if kept := ensure(""); kept.ID != with.ID {
+		t.Error("without feature gates, the container is replaced")
+	}
+	if other := ensure("RuntimeSDK=false"); other.ID == with.ID {
+		t.Error("with other feature gates, the container stays")
+	}
+	command := description{featureGates: "A=true"}.command()
+	if at := slices.Index(command, "--feature-gates=A=true"); at < 0 || at > slices.Index(command, "--") {
+		t.Errorf("the command is %q, want the feature gates before the arguments of the manager", command)
 	}
 }
 

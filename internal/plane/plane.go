@@ -54,6 +54,8 @@ type Options struct {
 	// plane's controllers use. Empty: the one of the endpoint if that is a
 	// socket of this host, otherwise the engine's usual one.
 	EngineSocket string
+	// FeatureGates of Cluster API, such as "A=true,B=false". Empty: an existing plane keeps its own.
+	FeatureGates string
 	// Tunnels open the way to a plane whose engine is on another host. nil = the engine
 	// publishes its port on this host.
 	Tunnels *tunnel.Tunnels

@@ -48,6 +48,8 @@ const (
 	labelVolume = "capcon.cluster.x-k8s.io/volume"
 	// labelSocket of the container is the path of the engine's socket that it was created with.
 	labelSocket = "capcon.cluster.x-k8s.io/engine-socket"
+	// labelFeatureGates of the container are the feature gates that it was created with.
+	labelFeatureGates = "capcon.cluster.x-k8s.io/feature-gates"
 	// labelSpec of the container is a hash of what it was created from.
 	labelSpec = "capcon.cluster.x-k8s.io/spec-hash"
 )
@@ -62,7 +64,9 @@ type description struct {
 	// engineName is that of its Info, engineSocket the path of its socket on its
 	// host.
 	engineName, engineSocket string
-	traits                   engine.Traits
+	// featureGates of Cluster API; empty = those of the volume.
+	featureGates string
+	traits       engine.Traits
 	// remapped: the engine keeps volumes for other users than root.
 	remapped bool
 }
@@ -70,18 +74,11 @@ type description struct {
 // spec describes the container.
 func (d description) spec() (engine.Spec, error) {
 	spec := engine.Spec{
-		Name:       d.name,
-		Hostname:   d.name,
-		Image:      d.image,
-		Entrypoint: []string{program},
-		Command: []string{
-			"run",
-			"--state-dir=" + StateDir,
-			"--public-url=https://" + netip.AddrPortFrom(loopback(), d.port).String(),
-			"--",
-			"--engine=" + d.engineName,
-			"--self-container=" + d.name,
-		},
+		Name:        d.name,
+		Hostname:    d.name,
+		Image:       d.image,
+		Entrypoint:  []string{program},
+		Command:     d.command(),
 		Environment: d.environment(),
 		// The socket belongs to root on the host, who inside is root without
 		// any capability: enough to open what is one's own.
@@ -110,6 +107,9 @@ func (d description) spec() (engine.Spec, error) {
 		// Root owns the socket and not the volume.
 		spec.Security.AddCapabilities = []string{"DAC_OVERRIDE", "FOWNER"}
 	}
+	if d.featureGates != "" {
+		spec.Labels[labelFeatureGates] = d.featureGates
+	}
 	// Without the image: that one is compared by what it names now.
 	hashed := spec
 	hashed.Image = ""
@@ -120,6 +120,18 @@ func (d description) spec() (engine.Spec, error) {
 	spec.Labels[labelSpec] = hash
 	spec.Labels[labelSocket] = d.engineSocket
 	return spec, nil
+}
+
+func (d description) command() []string {
+	command := []string{
+		"run",
+		"--state-dir=" + StateDir,
+		"--public-url=https://" + netip.AddrPortFrom(loopback(), d.port).String(),
+	}
+	if d.featureGates != "" {
+		command = append(command, "--feature-gates="+d.featureGates)
+	}
+	return append(command, "--", "--engine="+d.engineName, "--self-container="+d.name)
 }
 
 // engineMount makes the engine's socket visible, by its directory where the engine

@@ -20,6 +20,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -158,10 +159,14 @@ func (id *identity) controllerManagerProcess() supervise.Process {
 }
 
 func (id *identity) managerProcess() supervise.Process {
+	args := slices.Clone(id.opts.Manager[1:])
+	if id.opts.FeatureGates != "" {
+		args = append(args, flags("feature-gates", id.opts.FeatureGates)...)
+	}
 	return supervise.Process{
 		Name: processManager,
 		Path: id.opts.Manager[0],
-		Args: append(append([]string{}, id.opts.Manager[1:]...), flags(
+		Args: append(args, flags(
 			"kubeconfig", id.files.kubeconfig(userManager),
 			"webhook-port", strconv.Itoa(id.opts.Ports.Webhook),
 			"webhook-cert-dir", id.files.webhooks(),

@@ -19,7 +19,9 @@ package daemon
 import (
 	"cmp"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"strings"
@@ -78,8 +80,24 @@ func newIdentity(opts Options) (*identity, error) {
 	if err := id.ensureUsers(); err != nil {
 		return nil, err
 	}
+	if id.opts.FeatureGates, err = keepFeatureGates(id.files.featureGates(), opts.FeatureGates); err != nil {
+		return nil, err
+	}
 	_, err = id.renew(time.Now())
 	return id, err
+}
+
+// keepFeatureGates records feature gates, and returns those of the record if there are none: a
+// container that was lost is recreated without them.
+func keepFeatureGates(path, requested string) (string, error) {
+	if requested != "" {
+		return requested, pki.WriteFile(path, []byte(requested))
+	}
+	recorded, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read feature gates: %w", err)
+	}
+	return string(recorded), nil
 }
 
 // ensurePrivateDir makes a directory for its owner only; an existing

@@ -68,6 +68,26 @@ func TestIdentityIsKept(t *testing.T) {
 	}
 }
 
+// A container that was lost is recreated without the feature gates that were requested once.
+func TestFeatureGatesAreKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "feature-gates")
+	for _, step := range []struct{ requested, want string }{
+		{"", ""}, {"A=true", "A=true"}, {"", "A=true"}, {"A=false", "A=false"}, {"", "A=false"},
+	} {
+		got, err := keepFeatureGates(path, step.requested)
+		if err != nil || got != step.want {
+			t.Errorf("keepFeatureGates(%q): want %q, got %q, %v", step.requested, step.want, got, err)
+		}
+	}
+	id := newTestIdentity(t, t.TempDir())
+	before := id.managerProcess().Args
+	id.opts.FeatureGates = "A=true"
+	if diff := cmp.Diff(append([]string{"--feature-gates=A=true"}, before...), id.managerProcess().Args); diff != "" {
+		t.Errorf("arguments of the manager (-want +got):\n%s", diff)
+	}
+}
+
 func TestStateIsPrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")

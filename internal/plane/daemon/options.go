@@ -55,6 +55,10 @@ type Options struct {
 	// --kubeconfig, --webhook-port, --webhook-cert-dir and --health-address.
 	Manager []string
 
+	// FeatureGates of Cluster API, such as "A=true,B=false", for this start and those after it.
+	// Empty: those of the last start that had some.
+	FeatureGates string
+
 	// APIAddress is the address the API server listens on: the host, through the
 	// engine's published port, and nodes reach it.
 	APIAddress string
@@ -95,6 +99,7 @@ func (l layout) controllerManager() string { return l.path("pki/controller-manag
 func (l layout) webhooks() string          { return l.path("pki/webhooks") }
 func (l layout) webhook() string           { return l.path("pki/webhooks/tls.pem") }
 func (l layout) serviceAccountKey() string { return l.path("pki/service-account.pem") }
+func (l layout) featureGates() string      { return l.path("feature-gates") }
 func (l layout) tokens() string            { return l.path("pki/tokens.csv") }
 func (l layout) adminKubeconfig() string   { return l.path(plane.AdminKubeconfig) }
 

@@ -66,6 +66,8 @@ type Request struct {
 	Image             string
 	LoadBalancerImage string
 	PlaneImage        string
+	// FeatureGates of Cluster API in the management plane, "A=true,B=false".
+	FeatureGates string
 	// Registry prefixes the public names of images, "127.0.0.1:5000".
 	Registry string
 	// CNI is one of the constants or the path of a manifest.
@@ -126,7 +128,7 @@ func (r Request) Validate() error {
 
 // ValidatePlane is Validate of what starts the management plane alone.
 func (r Request) ValidatePlane() error {
-	return Refuse(slices.Concat(checkImage("--plane-image", r.PlaneImage), checkRegistry(r.Registry), CheckTimeout(r.Timeout))...)
+	return Refuse(slices.Concat(checkImage("--plane-image", r.PlaneImage), checkFeatureGates(r.FeatureGates), checkRegistry(r.Registry), CheckTimeout(r.Timeout))...)
 }
 
 // CheckName checks the name of a cluster.

@@ -47,8 +47,14 @@ func (s *Session) ChosenEngine() string {
 // be nil.
 func (s *Session) PlaneNamed(name string, last []byte) Plane {
 	return s.NewPlane(s.Engine, plane.Options{
-		Name: name, EngineSocket: s.engineSocket, Tunnels: s.Tunnels, Info: s.Info, LastKubeconfig: last,
+		Name: name, EngineSocket: s.engineSocket, FeatureGates: s.featureGates, Tunnels: s.Tunnels, Info: s.Info, LastKubeconfig: last,
 	})
+}
+
+// SetFeatureGates of Cluster API for the management plane; empty = it keeps its own.
+func (s *Session) SetFeatureGates(gates string) {
+	s.featureGates = gates
+	s.Plane = s.PlaneNamed(plane.DefaultName, s.Records.ManagementKubeconfig())
 }
 
 // EnsurePlane makes sure of the management plane, which was in this state before, connects to it,

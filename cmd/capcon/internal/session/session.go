@@ -40,6 +40,8 @@ type Session struct {
 
 	Engine engine.Engine
 	Info   engine.Info
+	// featureGates are those of SetFeatureGates.
+	featureGates string
 }
 
 // Connect to the engine. The caller closes the session.

@@ -62,6 +62,8 @@ func upCommand(a *session.App) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane")
+	flags.StringVar(&request.FeatureGates, "feature-gates", "",
+		"feature gates of Cluster API, such as RuntimeSDK=true,InPlaceUpdates=true; kept until others are given")
 	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images from")
 	session.AddTimeout(command, &request.Timeout)
 	return command
@@ -69,6 +71,7 @@ func upCommand(a *session.App) *cobra.Command {
 
 func up(ctx context.Context, s *session.Session, request input.Request) error {
 	started := s.Now()
+	s.SetFeatureGates(request.FeatureGates)
 	limited, cancel := session.Within(ctx, request.Timeout)
 	defer cancel()
 	b := s.NewBoard("Starting the management cluster")

@@ -65,6 +65,27 @@ func TestPlaneUpAndDown(t *testing.T) {
 	commandtest.Contains(t, w.MustRun("plane", "down"), "Removed management cluster capcon-plane")
 }
 
+// The gates are checked before the plane is touched, and are the plane's, not a cluster's.
+func TestPlaneUpFeatureGates(t *testing.T) {
+	t.Parallel()
+	w := commandtest.New(t)
+	w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	commandtest.Contains(t, w.MustFail("plane", "up", "--feature-gates", "Teleportation=true"), "--feature-gates", "Teleportation")
+	commandtest.Contains(t, w.MustFail("plane", "up", "--feature-gates", "InPlaceUpdates=true"), "InPlaceUpdates needs RuntimeSDK")
+	if len(w.Plane.Ensured) > 0 {
+		t.Errorf("the plane was started: %v", w.Plane.Ensured)
+	}
+	const gates = "RuntimeSDK=true,InPlaceUpdates=true"
+	w.MustRun("plane", "up", "--feature-gates", gates)
+	if w.Options.FeatureGates != gates {
+		t.Errorf("the plane has the feature gates %q, want %q", w.Options.FeatureGates, gates)
+	}
+	w.MustRun("plane", "up")
+	if w.Options.FeatureGates != "" {
+		t.Errorf("the plane is requested with %q, want what it has", w.Options.FeatureGates)
+	}
+}
+
 // kubectl needs only the API server: it shows what the controllers wait for.
 func TestManagementKubeconfigWithoutControllers(t *testing.T) {
 	t.Parallel()
@@ -83,7 +104,7 @@ func TestManagementKubeconfigWithoutControllers(t *testing.T) {
 
 func TestPlaneUpRefusesBadInput(t *testing.T) {
 	t.Parallel()
-	for flag, value := range map[string]string{"--timeout": "-1s", "--plane-image": "A B", "--registry": "http://host"} {
+	for flag, value := range map[string]string{"--timeout": "-1s", "--plane-image": "A B", "--registry": "http://host", "--feature-gates": "RuntimeSDK"} {
 		commandtest.Contains(t, commandtest.New(t).MustFail("plane", "up", flag, value), flag, value)
 	}
 }
