@@ -86,7 +86,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// The guide tells readers to copy the example into a module of their own.
+// Readers of the guide copy the example into a module of their own.
 func TestExampleStandsAlone(t *testing.T) {
 	t.Parallel()
 	source := string(must.Get(os.ReadFile("main.go"))(t))

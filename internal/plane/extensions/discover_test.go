@@ -95,9 +95,7 @@ func TestFailedDiscoveryIsNotRepeatedImmediately(t *testing.T) {
 	c := newClient(t)
 	now := testclock.NewFakePassiveClock(time.Now())
 	c.clock = now
-	calls := 0
 	e.on(discoveryPath, func(w http.ResponseWriter, _ *http.Request) {
-		calls++
 		http.Error(w, time.Now().String(), http.StatusInternalServerError)
 	})
 	config := e.config("one")
