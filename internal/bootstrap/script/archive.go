@@ -94,6 +94,15 @@ var kubeletDropIn []byte
 //go:embed cluster-api-bootstrap.service
 var unit []byte
 
+// ContainerdDropIn is a file of the node, as path and content, with which containerd merges the files that
+// MergedByContainerd is true for, whatever the node image.
+func ContainerdDropIn() (name, content string) { return "/" + containerdDropInName, containerdDropIn }
+
+// MergedByContainerd reports whether containerd merges a file of that path into its configuration.
+func MergedByContainerd(name string) bool {
+	return path.Dir(name) == containerdDirectory && path.Ext(name) == ".toml"
+}
+
 // Input is everything an archive is made of.
 type Input struct {
 	// Config is the user's part, parsed and adapted.
@@ -244,7 +253,7 @@ func (a *archiver) initCompletion(directory string, init initCompletion) {
 // set owner and mode.
 func (a *archiver) containerd(files []userdata.File) {
 	for _, file := range files {
-		if path.Dir(file.Path) != containerdDirectory || path.Ext(file.Path) != ".toml" || file.Append || file.Overwrite == userdata.SwitchOff {
+		if !MergedByContainerd(file.Path) || file.Append || file.Overwrite == userdata.SwitchOff {
 			continue
 		}
 		a.dropIn(containerdDropInName, []byte(containerdDropIn))
