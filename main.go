@@ -45,6 +45,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/controllers/clustercache"
 	"sigs.k8s.io/cluster-api/controllers/crdmigrator"
@@ -55,6 +56,7 @@ import (
 	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/extension"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/clusterfilter"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -174,7 +176,7 @@ func managerOptions(opts *options) (ctrl.Options, error) {
 func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme, infrav1.AddToScheme, infrav1alpha1.AddToScheme,
+		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, clusterv1.AddToScheme, addonsv1.AddToScheme, bootstrapv1.AddToScheme, infrav1.AddToScheme, infrav1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register API types: %w", err)
@@ -201,6 +203,9 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 		return err
 	}
 	if err := setupWebhooks(mgr, opts.webhookPort); err != nil {
+		return err
+	}
+	if err := setupExtension(mgr, eng, opts); err != nil {
 		return err
 	}
 	migrator := &crdmigrator.CRDMigrator{Client: mgr.GetClient(), APIReader: mgr.GetAPIReader(), Config: controllers.Migrations()}
@@ -248,6 +253,17 @@ func setupProbes(mgr ctrl.Manager) error {
 		return fmt.Errorf("add readiness check: %w", err)
 	}
 	return nil
+}
+
+// setupExtension serves the Runtime Extension where the flags say so.
+func setupExtension(mgr ctrl.Manager, eng engine.Engine, opts *options) error {
+	if !opts.runtimeExtension {
+		return nil
+	}
+	if opts.webhookPort == 0 {
+		return errors.New("read flags: --runtime-extension needs the webhook server; set --webhook-port")
+	}
+	return extension.Setup(mgr, &extension.Handlers{Client: mgr.GetClient(), Engine: eng, Host: eng})
 }
 
 // setupWebhooks leaves them out where there is no port: the server would wait

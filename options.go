@@ -52,7 +52,7 @@ type options struct {
 	webhookPort                                     int
 	webhookCertDir, webhookCertName, webhookKeyName string
 	healthAddress, profilerAddress                  string
-	contentionProfiling                             bool
+	contentionProfiling, runtimeExtension           bool
 	manager                                         flags.ManagerOptions
 	logs                                            *logs.Options
 	engine                                          connect.Options
@@ -93,6 +93,7 @@ func (o *options) addServingFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs/", "Directory of the webhook server's certificate.")
 	set.StringVar(&o.webhookCertName, "webhook-cert-name", "tls.crt", "File of the certificate in that directory.")
 	set.StringVar(&o.webhookKeyName, "webhook-key-name", "tls.key", "File of the key in that directory.")
+	set.BoolVar(&o.runtimeExtension, "runtime-extension", false, "Serve the Runtime Extension for in-place updates of Machines, at the webhook server. Cluster API uses it where an ExtensionConfig says so; see docs/how-to/in-place-updates.md.")
 	set.StringVar(&o.healthAddress, "health-addr", ":9440", "Address of /healthz and /readyz.")
 	set.StringVar(&o.profilerAddress, "profiler-address", "", "Address of the pprof profiler, such as localhost:6060; empty turns it off.")
 	set.BoolVar(&o.contentionProfiling, "contention-profiling", false, "Record where goroutines block, for the profiler.")

@@ -27,9 +27,12 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
@@ -37,6 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
+	"github.com/capi-samples/cluster-api-provider-container/test/simulatednode"
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
@@ -70,11 +74,55 @@ func scenarios() map[string]scenario {
 		}},
 		"DeleteControlPlane": {options: []builders.Option{builders.ControlPlane(builders.InitData), anotherControlPlane}, patience: 13,
 			setup: func(w *world.World) { settle(w); deleteMachine(w) }},
+		"UpdateInPlace": {options: []builders.Option{withKubeadmConfig}, setup: updateInPlace, patience: 5},
 		"DeleteAll": {options: []builders.Option{network, builders.ControlPlane(builders.InitData)}, setup: func(w *world.World) {
 			settle(w)
 			deleteAll(w)
 		}},
 	}
+}
+
+// withKubeadmConfig gives the machine a file that its first boot does not write.
+func withKubeadmConfig(o *builders.Objects) {
+	reference := clusterv1.ContractVersionedObjectReference{APIGroup: bootstrapv1.GroupVersion.Group, Kind: "KubeadmConfig", Name: builders.Machine}
+	o.Machine.Spec.Bootstrap.ConfigRef = reference
+	o.ContainerMachine.Spec.Resources.Memory = ptr.To(resource.MustParse("2Gi"))
+	o.Others = append(o.Others, &bootstrapv1.KubeadmConfig{
+		ObjectMeta: metav1.ObjectMeta{Namespace: builders.Namespace, Name: builders.Machine, Annotations: map[string]string{clusterv1.UpdateInProgressAnnotation: ""}},
+		Spec:       bootstrapv1.KubeadmConfigSpec{Files: []bootstrapv1.File{{Path: "/etc/containerd/conf.d/a.toml", Content: "a"}}},
+	})
+}
+
+// updateInPlace changes files and limits of a node. That the condition Updated is there at the end means that the node has been
+// observed to have the files.
+func updateInPlace(w *world.World) {
+	settle(w)
+	files, node := simulatednode.NewFiles(nil), builders.Container(builders.Machine)
+	w.Engine.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
+		if name != node {
+			return w.LoadBalancers.Exec(name, command)
+		}
+		return files.Exec(name, command)
+	})
+	if err := simulatednode.Record(w.Engine, node, map[string]string{"": "done"}); err != nil {
+		w.TB.Fatal(err)
+	}
+	world.EditStatus(w, builders.Machine, &clusterv1.Machine{}, func(m *clusterv1.Machine) {
+		m.Status.NodeRef = clusterv1.MachineNodeReference{Name: builders.Machine}
+	})
+	settle(w)
+	world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
+		m.Annotations = map[string]string{clusterv1.UpdateInProgressAnnotation: "", infrav1.UpdateRequestedAnnotation: ""}
+		m.Spec.Resources.Memory = ptr.To(resource.MustParse("4Gi"))
+	})
+	w.TB.Cleanup(func() {
+		if content := files.Contents()["/etc/containerd/conf.d/a.toml"]; content != "a\n" || files.Restarts("containerd") == 0 {
+			w.TB.Errorf("the node has %q after %d restarts", content, files.Restarts("containerd"))
+		}
+		if spec, isThere := w.Engine.Spec(node); !isThere || spec.Resources.MemoryBytes != 4<<30 {
+			w.TB.Errorf("the node has %d bytes of memory", spec.Resources.MemoryBytes)
+		}
+	})
 }
 
 // interruptions are bootstraps that run again. What disturbs them is in TestRecovery.

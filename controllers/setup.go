@@ -126,7 +126,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Events: machineEvents,
 		Exits:  exits,
 		Nodes: &node.Reconciler{
-			Client: mgr.GetClient(), Engine: options.Engine, Events: machineEvents, ClusterCache: options.ClusterCache, Host: host,
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Engine: options.Engine, Events: machineEvents, ClusterCache: options.ClusterCache, Host: host,
 		},
 		ClusterCache:     options.ClusterCache,
 		Clock:            clock.RealClock{},

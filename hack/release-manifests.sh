@@ -14,7 +14,7 @@
 # limitations under the License.
 
 # Writes what a release consists of for clusterctl: the components, the metadata, the
-# cluster templates and the ClusterClasses. The directory has the layout of a local
+# cluster templates and the ClusterClasses, and runtime-extension.yaml, which is opt-in. The directory has the layout of a local
 # repository of clusterctl, so that a release can be tried before it is one.
 #
 #   hack/release-manifests.sh
@@ -49,6 +49,7 @@ main() {
   trap "rm -rf '${root}/${scratch}'" EXIT
   mkdir "${scratch}/files"
   components "${scratch}" "${image}" >"${scratch}/files/infrastructure-components.yaml"
+  "$(tool kustomize)" build config/runtime-extension >"${scratch}/files/runtime-extension.yaml"
   cp metadata.yaml templates/*.yaml "${scratch}/files"
   rm -rf "${into}"
   mv "${scratch}/files" "${into}"

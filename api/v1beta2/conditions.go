@@ -217,8 +217,9 @@ const (
 	// the machine, so Cluster API will not find the Node.
 	ProviderIDMismatchReason = "ProviderIDMismatch"
 
-	// ResourcesConfiguredCondition reports whether the running node has the limits that spec.resources of
-	// the ContainerCluster has for its role. It exists only if that has some, and it is not part of Ready.
+	// ResourcesConfiguredCondition reports whether the running node has the limits of spec.resources of
+	// the ContainerMachine, or of the ContainerCluster for its role. It exists only if one of them has some, and it is
+	// not part of Ready.
 	ResourcesConfiguredCondition = "ResourcesConfigured"
 	// ResourcesConfiguredReason: the container has these limits, and the Node's allocatable resources follow.
 	ResourcesConfiguredReason = "ResourcesConfigured"
@@ -226,6 +227,17 @@ const (
 	ResourcesUnavailableReason = "ResourcesUnavailable"
 	// MemoryInUseReason: the node uses more memory than that, and keeps its limits. Delete Pods, or use more.
 	MemoryInUseReason = "MemoryInUse"
+
+	// UpdatingCondition reports the progress of an in-place update that Cluster API asked the Runtime
+	// Extension of this provider for. It exists only during one, which began at its last transition, and
+	// it is not part of Ready.
+	UpdatingCondition = "Updating"
+	// UpdatingReason: files of the node are written, or what reads them restarts. The message has the step.
+	UpdatingReason = "Updating"
+	// UpdateFailedReason: the step in the message failed. It is retried.
+	UpdateFailedReason = "UpdateFailed"
+	// UpdatedReason: the node has all files. Cluster API ends the update when it has the limits too.
+	UpdatedReason = "Updated"
 
 	// RegistriesConfiguredCondition reports whether the node pulls images as configured in
 	// spec.registries of the ContainerCluster. It exists only if that has registries, and it is not

@@ -33,6 +33,16 @@ const (
 	// starting its container again when it was stopped on purpose. The value
 	// does not matter.
 	MaintenanceAnnotation = "container.infrastructure.cluster.x-k8s.io/maintenance"
+
+	// UpdateRequestedAnnotation on a ContainerMachine says that Cluster API asked the Runtime Extension of this
+	// provider for the in-place update that is in progress. Its controller carries it out, and removes the
+	// annotation afterwards.
+	UpdateRequestedAnnotation = "container.infrastructure.cluster.x-k8s.io/update-requested"
+
+	// InPlaceUpdatesLabel on a Namespace, with the value InPlaceUpdatesEnabled, lets the Runtime Extension of this
+	// provider update the Machines in it, if it is installed.
+	InPlaceUpdatesLabel   = "container.infrastructure.cluster.x-k8s.io/in-place-updates"
+	InPlaceUpdatesEnabled = "enabled"
 )
 
 // ContainerMachineSpec is the desired state of a ContainerMachine.

@@ -202,7 +202,7 @@ func (s *scope) patch(ctx context.Context) error {
 	}
 	reconcile.SetCondition(s.containerMachine, ready)
 	reconcile.SettleConditions(s.containerMachine, s.conditions)
-	owned := append(ownConditions(), infrav1.MachineReadyCondition, infrav1.ResourcesConfiguredCondition, infrav1.RegistriesConfiguredCondition, clusterv1.PausedCondition)
+	owned := append(ownConditions(), infrav1.MachineReadyCondition, infrav1.ResourcesConfiguredCondition, infrav1.RegistriesConfiguredCondition, infrav1.UpdatingCondition, clusterv1.PausedCondition)
 	if err := s.patchHelper.Patch(ctx, s.containerMachine, patch.WithOwnedConditions{Conditions: owned}); err != nil {
 		return fmt.Errorf("patch ContainerMachine: %w", err)
 	}

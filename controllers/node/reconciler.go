@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package node has the phases of a reconcile of a ContainerMachine that follow its container:
-// they complete its Node, and give it the registries and images of its cluster.
+// they complete its Node, give it the registries and images of its cluster, and update it in place.
 package node
 
 import (
@@ -36,6 +36,8 @@ import (
 // Reconciler completes nodes. It is called by the reconciler of ContainerMachines.
 type Reconciler struct {
 	Client client.Client
+	// Live reads what a cache would have to watch.
+	Live   client.Reader
 	Engine engine.Engine
 	Events events.EventRecorder
 	// ClusterCache reaches workload clusters.
@@ -79,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, s Scope) error {
 		return err
 	}
 	// These do not wait for each other.
-	return reconcile.Join(r.exclude(ctx, s), r.configureResources(ctx, s), r.configureRegistries(ctx, s), r.copyImages(ctx, s))
+	return reconcile.Join(r.exclude(ctx, s), r.configureResources(ctx, s), r.configureRegistries(ctx, s), r.copyImages(ctx, s), r.updateInPlace(ctx, s))
 }
 
 // Forget a ContainerMachine that is gone.

@@ -33,6 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	nodespec "github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/internal/noderesources"
 )
@@ -65,24 +66,28 @@ type appliedResources struct {
 	limits    nodespec.Resources
 }
 
-// configureResources lets a running node have the limits of its role. What this process has seen to be so
+// configureResources lets a running node have its limits, which an engine may forget. What this process has seen to be so
 // is not read again.
 func (r *Reconciler) configureResources(ctx context.Context, s Scope) error {
 	ofRole := roleResources(s.Machine, s.ContainerCluster)
-	if ofRole == (infrav1.MachineResources{}) {
+	limits := Resources(s.Machine, s.ContainerMachine, s.ContainerCluster)
+	if limits == (nodespec.Resources{}) {
 		meta.RemoveStatusCondition(&s.ContainerMachine.Status.Conditions, infrav1.ResourcesConfiguredCondition)
 		s.ContainerMachine.Status.Resources = nil
 		return nil
 	}
 	key := client.ObjectKeyFromObject(s.ContainerMachine)
-	wanted := appliedResources{s.Container.ID, s.Container.StartedAt, Resources(s.Machine, s.ContainerMachine, s.ContainerCluster)}
+	wanted := appliedResources{s.Container.ID, s.Container.StartedAt, limits}
 	if known, found := r.resources.Load(key); !found || known != wanted {
 		if err := r.applyResources(ctx, s, wanted.limits); err != nil {
 			return err
 		}
 		r.resources.Store(key, wanted)
 	}
-	s.ContainerMachine.Status.Resources = ptr.To(s.ContainerMachine.Spec.Resources.Or(ofRole))
+	s.ContainerMachine.Status.Resources = nil
+	if ofRole != (infrav1.MachineResources{}) {
+		s.ContainerMachine.Status.Resources = ptr.To(s.ContainerMachine.Spec.Resources.Or(ofRole))
+	}
 	reconcile.SetCondition(s.ContainerMachine, metav1.Condition{
 		Type: infrav1.ResourcesConfiguredCondition, Status: metav1.ConditionTrue, Reason: infrav1.ResourcesConfiguredReason,
 	})
@@ -98,28 +103,40 @@ func (r *Reconciler) applyResources(ctx context.Context, s Scope, wanted nodespe
 			Err: err, Condition: infrav1.ResourcesConfiguredCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineUnavailableReason,
 		}
 	}
-	info, err := r.Host.Info(ctx)
-	if err != nil {
-		return unavailable(fmt.Errorf("get host info: %w", err))
+	change, err := planResources(ctx, r.Engine, r.Host, s.Container.Name, wanted)
+	if _, unavailable := errors.AsType[nodespec.ResourceError](err); unavailable {
+		return refuse(infrav1.ResourcesUnavailableReason, err)
 	}
-	host := nodespec.Host{MilliCPU: int64(info.CPUs) * 1000, MemoryBytes: info.MemoryBytes}
-	if refused := nodespec.CheckResources(wanted, host); len(refused) > 0 {
-		return refuse(infrav1.ResourcesUnavailableReason, refused[0])
+	if _, inUse := errors.AsType[*noderesources.InUseError](err); inUse {
+		return refuse(infrav1.MemoryInUseReason, err)
 	}
-	has, err := noderesources.Observe(ctx, r.Engine, s.Container.Name)
 	if err != nil {
 		return unavailable(err)
 	}
-	change, err := noderesources.Plan(wanted, host, has)
-	if inUse := new(noderesources.InUseError); errors.As(err, &inUse) {
-		return refuse(infrav1.MemoryInUseReason, inUse)
-	}
-	if err != nil || change.IsEmpty() {
-		return err
+	if change.IsEmpty() {
+		return nil
 	}
 	if err := noderesources.Apply(ctx, r.Engine, s.Container.Name, change); err != nil {
 		return unavailable(err)
 	}
 	r.Events.Eventf(s.ContainerMachine, nil, corev1.EventTypeNormal, "ResourcesChanged", "Update", "Changed the limits of container %s to %s", s.Container.Name, wanted)
 	return nil
+}
+
+// planResources compares the limits of a running node with those that it is to have. Errors are a ResourceError,
+// *noderesources.InUseError, and those of the engine.
+func planResources(ctx context.Context, eng engine.Executor, host HostInfo, container string, wanted nodespec.Resources) (noderesources.Change, error) {
+	info, err := host.Info(ctx)
+	if err != nil {
+		return noderesources.Change{}, fmt.Errorf("get host info: %w", err)
+	}
+	has := nodespec.Host{MilliCPU: int64(info.CPUs) * 1000, MemoryBytes: info.MemoryBytes}
+	if refused := nodespec.CheckResources(wanted, has); len(refused) > 0 {
+		return noderesources.Change{}, refused[0]
+	}
+	observed, err := noderesources.Observe(ctx, eng, container)
+	if err != nil {
+		return noderesources.Change{}, err
+	}
+	return noderesources.Plan(wanted, has, observed)
 }

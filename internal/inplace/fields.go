@@ -28,7 +28,7 @@ import (
 type Change string
 
 const (
-	// Always: the controller applies the field, whoever changed it.
+	// Always: the controller applies the field at any time.
 	Always Change = "yes"
 	// Grows: a larger value is applied to the running node, in an in-place update of Cluster API.
 	Grows Change = "to a larger value, in an [in-place update](in-place-updates.md)"
@@ -42,25 +42,28 @@ type Field struct {
 	Path []string
 	// Change that is possible.
 	Change Change
-	// grows says that a value becomes larger or stays; nil where Change is not Grows.
+	// grows says that a value becomes larger or stays, and take takes it over; nil where Change is not Grows.
 	grows func(before, after *infrav1.ContainerMachineCommonSpec) bool
+	take  func(into, from *infrav1.MachineResources)
 }
 
 // Fields is the table. A limit that is added or removed is no growth: without one, a node has what its host has.
 func Fields() []Field {
-	resources := func(name string, grows func(before, after infrav1.MachineResources) bool) Field {
-		return Field{Path: []string{"resources", name}, Change: Grows, grows: func(before, after *infrav1.ContainerMachineCommonSpec) bool {
+	resources := func(name string, grows func(before, after infrav1.MachineResources) bool, take func(into, from *infrav1.MachineResources)) Field {
+		return Field{Path: []string{"resources", name}, Change: Grows, take: take, grows: func(before, after *infrav1.ContainerMachineCommonSpec) bool {
 			return grows(before.Resources, after.Resources)
 		}}
 	}
 	never := func(name string) Field { return Field{Path: []string{name}, Change: Never} }
 	return []Field{
 		never("image"), never("extraMounts"), never("portMappings"),
-		resources("cpu", func(before, after infrav1.MachineResources) bool { return quantityGrows(before.CPU, after.CPU) }),
-		resources("memory", func(before, after infrav1.MachineResources) bool { return quantityGrows(before.Memory, after.Memory) }),
+		resources("cpu", func(before, after infrav1.MachineResources) bool { return quantityGrows(before.CPU, after.CPU) },
+			func(into, from *infrav1.MachineResources) { into.CPU = from.CPU }),
+		resources("memory", func(before, after infrav1.MachineResources) bool { return quantityGrows(before.Memory, after.Memory) },
+			func(into, from *infrav1.MachineResources) { into.Memory = from.Memory }),
 		resources("pids", func(before, after infrav1.MachineResources) bool {
 			return before.Pids != 0 && after.Pids >= before.Pids
-		}),
+		}, func(into, from *infrav1.MachineResources) { into.Pids = from.Pids }),
 		never("environment"), never("labels"), never("devices"), never("dnsSearch"),
 		{Path: []string{"bootstrapTimeout"}, Change: Always},
 	}
@@ -80,4 +83,15 @@ func Accepted(before, after *infrav1.ContainerMachineCommonSpec) []Field {
 		}
 	}
 	return accepted
+}
+
+// Accept takes over the values of after that a running machine can get in an in-place update. Fields that may always
+// change are left out.
+func Accept(before, after *infrav1.ContainerMachineCommonSpec) {
+	after = after.DeepCopy()
+	for _, field := range Accepted(before, after) {
+		if field.take != nil {
+			field.take(&before.Resources, &after.Resources)
+		}
+	}
 }

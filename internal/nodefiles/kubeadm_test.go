@@ -52,8 +52,8 @@ func TestOf(t *testing.T) {
 	}{
 		"defaults": {"As the first boot writes it: owner, mode, and one line break at the end.", []bootstrapv1.File{{Path: "/a", Content: "x"}},
 			Spec{Files: []File{{"/a", "root:root", 0o644, []byte("x\n")}}}},
-		"all": {"As it is.", []bootstrapv1.File{{Path: "/a", Owner: "nobody", Permissions: "0600", Encoding: bootstrapv1.Base64, Content: "eyUg"}},
-			Spec{Files: []File{{"/a", "nobody", 0o600, []byte("{% ")}}}},
+		"all": {"As it is.", []bootstrapv1.File{{Path: "/a", Owner: "daemon", Permissions: "0600", Encoding: bootstrapv1.Base64, Content: "eyUg"}},
+			Spec{Files: []File{{"/a", "daemon", 0o600, []byte("{% ")}}}},
 		"last":      {"The last entry of a path counts.", []bootstrapv1.File{{Path: "/a", Content: "x"}, {Path: "/a", Content: "y"}}, Spec{Files: []File{{"/a", "root:root", 0o644, []byte("y\n")}}}},
 		"append":    {"What it was appended to is not known.", []bootstrapv1.File{{Path: "/a", Content: "x"}, {Path: "/a", Content: "y", Append: ptr.To(true)}}, Spec{Kept: []string{"/a"}}},
 		"secret":    {"Its content is not in the specification.", []bootstrapv1.File{{Path: "/a", ContentFrom: secret}}, Spec{Kept: []string{"/a"}}},
@@ -92,7 +92,7 @@ func TestOfKnown(t *testing.T) {
 
 func TestCanChange(t *testing.T) {
 	t.Parallel()
-	a, a2 := bootstrapv1.File{Path: "/a", Content: "x"}, bootstrapv1.File{Path: "/a", Content: "y", Permissions: "0600", Owner: "nobody"}
+	a, a2 := bootstrapv1.File{Path: "/a", Content: "x"}, bootstrapv1.File{Path: "/a", Content: "y", Permissions: "0600", Owner: "daemon"}
 	appended := bootstrapv1.File{Path: "/b", Content: "x", Append: ptr.To(true)}
 	other := appended
 	other.Content = "y"

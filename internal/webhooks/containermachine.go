@@ -24,6 +24,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/conversion"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/inplace"
 )
 
 // +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachine,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachines,versions=v1beta2,name=validation.containermachine.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
@@ -34,7 +35,7 @@ func containerMachine() kind[*infrav1.ContainerMachine] {
 	return kind[*infrav1.ContainerMachine]{
 		name: "ContainerMachine", object: &infrav1.ContainerMachine{},
 		converter: conversion.ContainerMachine().Converter,
-		validate:  validateMachine, validateUpdate: validateMachineUpdate,
+		validate:  validateMachine, validateUpdate: validateMachineUpdate, accepts: acceptInPlace,
 		warn: func(machine *infrav1.ContainerMachine) admission.Warnings {
 			return warnImage(field.NewPath("spec", "image"), machine.Spec.Image)
 		},
@@ -86,6 +87,14 @@ func validateMachineUpdate(before, after *infrav1.ContainerMachine) field.ErrorL
 	}
 	return append(errs, validateImmutable(path, before.Spec.Immutable(), after.Spec.Immutable(),
 		"field is immutable; roll out a new template with this value")...)
+}
+
+// acceptInPlace returns the machine before an update with the values after it of the fields that a running container
+// can get.
+func acceptInPlace(before, after *infrav1.ContainerMachine) *infrav1.ContainerMachine {
+	accepted := before.DeepCopy()
+	inplace.Accept(&accepted.Spec.ContainerMachineCommonSpec, &after.Spec.ContainerMachineCommonSpec)
+	return accepted
 }
 
 // +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containermachinetemplate,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containermachinetemplates,versions=v1beta2,name=validation.containermachinetemplate.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1

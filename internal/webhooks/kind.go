@@ -18,10 +18,13 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -29,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	"sigs.k8s.io/cluster-api/util/topology"
 
@@ -47,6 +51,9 @@ type kind[T client.Object] struct {
 	validate func(T) field.ErrorList
 	// validateUpdate returns the changes that are not allowed.
 	validateUpdate func(before, after T) field.ErrorList
+	// accepts returns the fields of a spec that may have the values of after although they are immutable, because
+	// Cluster API updates the object in place; nil where there are none.
+	accepts func(before, after T) T
 	// warn of what is possible and probably not meant; nil where there is nothing.
 	warn func(T) admission.Warnings
 	// converter of objects in other versions.
@@ -90,6 +97,9 @@ func (k kind[T]) ValidateUpdate(ctx context.Context, before, after T) (admission
 		return nil, apierrors.NewInternalError(err)
 	}
 	if !asks {
+		if before, err = k.accepted(ctx, before, after); err != nil {
+			return nil, apierrors.NewInternalError(err)
+		}
 		errs = append(errs, k.validateUpdate(before, after)...)
 	}
 	return k.result(after, errs)
@@ -123,6 +133,32 @@ func (k kind[T]) reportMoving(ctx context.Context, before, after T) error {
 		return nil
 	}
 	return k.moving(ctx, before)
+}
+
+// accepted is the object before the update with what Cluster API may change of it in place. Cluster API marks the
+// object with the update; its control plane asks before, in a dry run.
+func (k kind[T]) accepted(ctx context.Context, before, after T) (T, error) {
+	if k.accepts == nil {
+		return before, nil
+	}
+	if _, isUpdating := after.GetAnnotations()[clusterv1.UpdateInProgressAnnotation]; isUpdating {
+		return k.accepts(before, after), nil
+	}
+	request, err := admission.RequestFromContext(ctx)
+	if err != nil || !ptr.Deref(request.DryRun, false) {
+		return before, nil //nolint:nilerr // Only a request can be a dry run.
+	}
+	var options metav1.PatchOptions
+	if len(request.Options.Raw) == 0 {
+		return before, nil
+	}
+	if err := json.Unmarshal(request.Options.Raw, &options); err != nil {
+		return before, fmt.Errorf("read options of the admission request: %w", err)
+	}
+	if strings.HasPrefix(options.FieldManager, "capi-") {
+		return k.accepts(before, after), nil
+	}
+	return before, nil
 }
 
 func (k kind[T]) topologyAsks(ctx context.Context, after T) (bool, error) {

@@ -24,6 +24,9 @@ const (
 
 	ownerID = "spec.ownerID"
 
+	// updating is what Cluster API writes on a machine that it updates in place.
+	updating = "metadata: {annotations: {in-place-updates.internal.cluster.x-k8s.io/update-in-progress: \"\"}}\n"
+
 	// provisioned is a cluster as the controller leaves it.
 	provisioned = `
 spec:
@@ -208,6 +211,16 @@ func machineChanges() map[string]Change {
 			After:  `spec: {extraMounts: [{hostPath: /a, containerPath: /a, readOnly: false}]}`},
 		"MachineResources": {Reason: "The container keeps its limits.", Kind: machine,
 			Before: `spec: {resources: {cpu: 1}}`, After: `spec: {resources: {cpu: 2}}`, Field: "spec.resources", Message: immutable},
+		"MachineResourcesInPlace": {Reason: "Cluster API updates the Machine, and the running container gets them.", Kind: machine,
+			Before: `spec: {resources: {cpu: 1, memory: 2Gi, pids: 1000}}`,
+			After:  updating + `spec: {resources: {cpu: 2, memory: 4Gi, pids: 2000}, bootstrapTimeout: 5m}`},
+		"MachineResourcesShrinkInPlace": {Reason: "The node may need them.", Kind: machine,
+			Before: `spec: {resources: {cpu: 2, memory: 2Gi}}`, After: updating + `spec: {resources: {cpu: 1, memory: 4Gi}}`,
+			Field: "spec.resources", Message: immutable},
+		"MachineResourcesFirstInPlace": {Reason: "Without a limit, it has more.", Kind: machine,
+			Before: `spec: {}`, After: updating + `spec: {resources: {memory: 4Gi}}`, Field: "spec.resources", Message: immutable},
+		"MachineImageInPlace": {Reason: "The container keeps its image.", Kind: machine,
+			Before: `spec: {image: "node:v1"}`, After: updating + `spec: {image: "node:v2"}`, Field: "spec.image", Message: immutable},
 		"MachineResourcesSame": {Reason: "What is said in other words is the same.", Kind: machine,
 			Before: `spec: {resources: {cpu: 1}}`, After: `spec: {resources: {cpu: 1000m}}`},
 		"MachinePorts": {Reason: "An engine publishes ports when it creates a container.", Kind: machine,

@@ -149,7 +149,7 @@ func (w *World) Restart() {
 	}
 	w.Machine = &machine.Reconciler{
 		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		Nodes:        &nodes.Reconciler{Client: counted, Engine: w.Engine, Events: w.Events, ClusterCache: w.ClusterCache, Host: w.Engine},
+		Nodes:        &nodes.Reconciler{Client: counted, Live: w.Client, Engine: w.Engine, Events: w.Events, ClusterCache: w.ClusterCache, Host: w.Engine},
 		ClusterCache: w.ClusterCache, Clock: w.Clock, Exits: w.Exits, Live: w.Client,
 	}
 	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Engine: w.Engine, Events: w.Events}
