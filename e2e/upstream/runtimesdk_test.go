@@ -16,13 +16,14 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-
 package upstream
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/onsi/ginkgo/v2"
@@ -99,6 +100,9 @@ func serveLifecycleHooks() client.ObjectKey {
 		gomega.Expect(<-ended).To(gomega.Succeed())
 	})
 	createService(key, host, port, cert)
+	if *management == managementPlane {
+		relayService(key, host, port)
+	}
 	return key
 }
 
@@ -127,6 +131,29 @@ func createService(key client.ObjectKey, host string, port int, cert []byte) {
 	ginkgo.DeferCleanup(func() {
 		gomega.Expect(bootstrapClusterProxy.GetClient().Delete(context.WithoutCancel(ctx), namespace)).To(gomega.Succeed())
 	})
+}
+
+// relayService: the plane routes no Services, so that a container has the name.
+func relayService(key client.ObjectKey, host string, port int) {
+	config := fmt.Sprintf("defaults\n mode tcp\n timeout connect 5s\n timeout client 1m\n timeout server 1m\nlisten extension\n bind :443\n server host %s:%d\n", host, port)
+	command := engineCommand()
+	run := exec.CommandContext(ctx, command, "run", "--detach", "--rm", "--name", key.Name, "--network", network.DefaultName,
+		"--network-alias", key.Name+"."+key.Namespace+".svc", "--user", "0", "--env", "CONFIG="+config, "--entrypoint", "sh",
+		e2eConfig.MustGetVariable("CONTAINER_LOAD_BALANCER_IMAGE"), "-c", `printf %s "$CONFIG" >/tmp/haproxy.cfg && exec haproxy -W -f /tmp/haproxy.cfg`)
+	output, err := run.CombinedOutput()
+	gomega.Expect(err).NotTo(gomega.HaveOccurred(), string(output))
+	ginkgo.DeferCleanup(func() {
+		gomega.Expect(exec.CommandContext(context.WithoutCancel(ctx), command, "rm", "--force", key.Name).Run()).To(gomega.Succeed())
+	})
+}
+
+func engineCommand() string {
+	connected, err := connect.Connect(ctx, connect.Options{Engine: *engine})
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	defer func() { _ = connected.Close() }()
+	info, err := connected.Info(ctx)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	return info.Name
 }
 
 // hostInNetwork is the host's address in the network of the management cluster.
