@@ -52,7 +52,9 @@ func TestUDPServices(t *testing.T) {
 	eng := integration.Engine(t, capcontest.NodeImage, capcontest.LoadBalancerImage, capcontest.PlaneImage)
 	program := capcontest.Build(t, udpCluster)
 	program.DownBeforeAndAfter()
-	program.MustRun("up", udpCluster)
+	// With a worker, control planes get no traffic of load balancers, and the Pods of DNS may all be on one: the Service
+	// would have no local endpoint.
+	program.MustRun("up", udpCluster, "--workers", "0")
 	cluster := program.ConnectCluster()
 	services := cluster.CoreV1().Services("kube-system")
 	tcp := corev1.ServicePort{Name: "dns-tcp", Port: 53, Protocol: corev1.ProtocolTCP}
