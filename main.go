@@ -56,9 +56,11 @@ import (
 	infrav1alpha1 "github.com/capi-samples/cluster-api-provider-container/api/v1alpha1"
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/extension"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
 	"github.com/capi-samples/cluster-api-provider-container/internal/clusterfilter"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
@@ -202,7 +204,11 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 	if err := setupProbes(mgr); err != nil {
 		return err
 	}
-	if err := setupWebhooks(mgr, opts.webhookPort); err != nil {
+	allowed, err := endpoint.ParseAllowed(opts.allowedEndpoints)
+	if err != nil {
+		return fmt.Errorf("read flags: --%s %w", endpoint.AllowedFlag, err)
+	}
+	if err := setupWebhooks(mgr, opts.webhookPort, allowed); err != nil {
 		return err
 	}
 	if err := setupExtension(mgr, eng, opts); err != nil {
@@ -230,6 +236,8 @@ func setup(ctx context.Context, mgr ctrl.Manager, eng engine.Engine, opts *optio
 	}
 	return controllers.Setup(ctx, mgr, controllers.Options{
 		Engine:                 eng,
+		Engines:                engines.Options{Metered: opts.metered, Registerer: metrics.Registry},
+		AllowedEndpoints:       allowed,
 		ClusterCache:           clusterCache,
 		LoadBalancerImage:      opts.loadBalancerImage,
 		SelfContainer:          opts.selfContainer,
@@ -268,11 +276,11 @@ func setupExtension(mgr ctrl.Manager, eng engine.Engine, opts *options) error {
 
 // setupWebhooks leaves them out where there is no port: the server would wait
 // for its certificate.
-func setupWebhooks(mgr ctrl.Manager, port int) error {
+func setupWebhooks(mgr ctrl.Manager, port int, allowed endpoint.Allowed) error {
 	if port == 0 {
 		return nil
 	}
-	if err := webhooks.Setup(mgr, nil); err != nil {
+	if err := webhooks.Setup(mgr, webhooks.Options{AllowedEndpoints: allowed}); err != nil {
 		return err
 	}
 	// The API server calls only the Pods that are ready.

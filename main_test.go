@@ -32,6 +32,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -59,7 +60,7 @@ func TestWebhookPort(t *testing.T) {
 			mgr := must.Get(ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{
 				Scheme: scheme, Logger: logr.Discard(), WebhookServer: server, Metrics: metricsserver.Options{BindAddress: "0"},
 			}))(t)
-			must.Succeed(t, setupWebhooks(mgr, opts.webhookPort))
+			must.Succeed(t, setupWebhooks(mgr, opts.webhookPort, endpoint.Allowed{}))
 			if got := server.registered > 0; got != tc.want {
 				t.Errorf("%s\n%d webhooks are served", tc.reason, server.registered)
 			}

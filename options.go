@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/flags"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -60,6 +61,7 @@ type options struct {
 	loadBalancerImage, selfContainer                string
 	maxPersistentVolumes, maxLoadBalancers          int32
 	hostPortRange                                   string
+	allowedEndpoints                                []string
 }
 
 func defaultOptions() *options {
@@ -112,6 +114,7 @@ func (o *options) addLoadFlags(set *pflag.FlagSet) {
 
 func (o *options) addEngineFlags(set *pflag.FlagSet) {
 	set.StringVar(&o.engine.Engine, "engine", connect.Auto, connect.Help())
+	set.StringSliceVar(&o.allowedEndpoints, endpoint.AllowedFlag, nil, "Endpoints that ContainerEngines may have: "+endpoint.PatternHelp+". Empty allows none.")
 	o.metered.AddFlags(set)
 	set.StringVar(&o.loadBalancerImage, "load-balancer-image", loadbalancer.DefaultImage, "Image of load balancers where a ContainerCluster names none; haproxy 2.6 or newer, with bash.")
 	set.StringVar(&o.selfContainer, "self-container", "", "Name of the container on the same engine that this manager runs in; it is attached to the networks of clusters. Empty where it runs elsewhere.")

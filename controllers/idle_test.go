@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -137,9 +138,11 @@ func run(t *testing.T, w *world.World, looks *atomic.Int64) (stop func()) {
 				return result, err
 			}),
 		}))(t)
-		all := func(context.Context) []reconcile.Request { return everything[i] }
+		all := func(context.Context, types.NamespacedName) []reconcile.Request { return everything[i] }
 		must.Succeed(t, c.Watch(engineevents.Source(w.Engine, engineevents.Mapping{
-			Container: func(ctx context.Context, _ map[string]string) []reconcile.Request { return all(ctx) }, All: all,
+			Container: func(ctx context.Context, _ map[string]string) []reconcile.Request {
+				return all(ctx, types.NamespacedName{})
+			}, All: all,
 		})))
 		must.Succeed(t, c.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 			queues = append(queues, queue)

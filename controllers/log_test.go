@@ -55,7 +55,7 @@ func TestLogHasAMachinesLife(t *testing.T) {
 		calls = append(calls, match[1])
 	}, funcr.Options{})
 	eng := must.Get(metered.New(w.Engine, prometheus.NewRegistry(), metered.Options{}))(t)
-	w.Machine.Engine = eng
+	w.Engines.Own().Engine = eng
 	// As controller-runtime does it.
 	ctx := ctrl.LoggerInto(t.Context(), logger.WithValues("ContainerMachine", klog.KRef(builders.Namespace, builders.Machine)))
 	reconcile := func() {

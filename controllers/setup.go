@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,8 +37,9 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/clusterpower"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/containerengine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
@@ -48,16 +48,18 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/serviceloadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload/storage"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 )
 
 // Options of the controllers.
 type Options struct {
-	// Engine that runs the containers.
+	// Engine that runs the containers of clusters that name no ContainerEngine.
 	Engine engine.Engine
+	// Engines says how those of ContainerEngines are connected to, AllowedEndpoints where they may be.
+	Engines          engines.Options
+	AllowedEndpoints endpoint.Allowed
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
 	// LoadBalancerImage where a ContainerCluster names none; empty means
@@ -93,20 +95,35 @@ const (
 // Setup registers all controllers with the manager.
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	options.LoadBalancerImage = cmp.Or(options.LoadBalancerImage, loadbalancer.DefaultImage)
-	images := imagepull.NewTracker(options.Engine)
-	if err := mgr.Add(images); err != nil {
+	own := engines.Own(options.Engine)
+	if err := mgr.Add(own.Images); err != nil {
 		return fmt.Errorf("add image pulls: %w", err)
 	}
-	host := hostinfo.NewObserver(options.Engine)
-	if err := mgr.Add(host); err != nil {
+	if err := mgr.Add(own.Host); err != nil {
 		return fmt.Errorf("add observer of the host: %w", err)
 	}
+	registry := engines.New(own, options.Engines)
+	if err := mgr.Add(registry); err != nil {
+		return fmt.Errorf("add engines of objects: %w", err)
+	}
+	if err := (&containerengine.Reconciler{
+		Client: mgr.GetClient(), Engines: registry, Allowed: options.AllowedEndpoints, WatchFilterValue: options.WatchFilterValue,
+	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
+		return fmt.Errorf("set up ContainerEngine controller: %w", err)
+	}
+	if err := setupInfrastructure(ctx, mgr, registry, options); err != nil {
+		return err
+	}
+	return setupWorkload(ctx, mgr, registry, options)
+}
+
+// setupInfrastructure registers the controllers of what Cluster API refers to.
+func setupInfrastructure(ctx context.Context, mgr ctrl.Manager, registry *engines.Engines, options Options) error {
 	exits := engineevents.NewExits(clock.RealClock{})
 	if err := (&cluster.Reconciler{
 		Client:            mgr.GetClient(),
-		Engine:            options.Engine,
-		Images:            images,
-		Host:              host,
+		Engines:           registry,
+		Slots:             slots(options.ClusterConcurrency),
 		Events:            reconcile.Events(mgr.GetEventRecorder("containercluster-controller")),
 		Clock:             clock.RealClock{},
 		Exits:             exits,
@@ -118,16 +135,13 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	machineEvents := reconcile.Events(mgr.GetEventRecorder("containermachine-controller"))
 	if err := (&machine.Reconciler{
-		Client: mgr.GetClient(),
-		Live:   mgr.GetAPIReader(),
-		Engine: options.Engine,
-		Images: images,
-		Host:   host,
-		Events: machineEvents,
-		Exits:  exits,
-		Nodes: &node.Reconciler{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Engine: options.Engine, Events: machineEvents, ClusterCache: options.ClusterCache, Host: host,
-		},
+		Client:           mgr.GetClient(),
+		Live:             mgr.GetAPIReader(),
+		Engines:          registry,
+		Slots:            slots(options.MachineConcurrency),
+		Events:           machineEvents,
+		Exits:            exits,
+		Nodes:            &node.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: machineEvents, ClusterCache: options.ClusterCache},
 		ClusterCache:     options.ClusterCache,
 		Clock:            clock.RealClock{},
 		WatchFilterValue: options.WatchFilterValue,
@@ -137,7 +151,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err := (&machinepool.Reconciler{
 		Client:           mgr.GetClient(),
 		Live:             mgr.GetAPIReader(),
-		Engine:           options.Engine,
+		Engines:          registry,
 		Events:           reconcile.Events(mgr.GetEventRecorder("containermachinepool-controller")),
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(options.MachinePoolConcurrency)); err != nil {
@@ -145,20 +159,39 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	if err := (&machinetemplate.Reconciler{
 		Client:           mgr.GetClient(),
-		Host:             host,
+		Hosts:            hosts(registry),
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
 		return fmt.Errorf("set up ContainerMachineTemplate controller: %w", err)
 	}
-	return setupWorkload(ctx, mgr, images, options)
+	return nil
+}
+
+// hosts of the engines of clusters.
+func hosts(registry *engines.Engines) func(*infrav1.ContainerCluster) (machinetemplate.Host, error) {
+	return func(containerCluster *infrav1.ContainerCluster) (machinetemplate.Host, error) {
+		if containerCluster == nil {
+			return registry.Own().Host, nil
+		}
+		connection, err := registry.For(containerCluster)
+		if err != nil {
+			return nil, err
+		}
+		return connection.Host, nil
+	}
+}
+
+// slots leave half of the workers of a controller to other engines.
+func slots(requested int) *engines.Slots {
+	return &engines.Slots{Limit: (cmp.Or(requested, defaultConcurrency) + 1) / 2}
 }
 
 // setupWorkload registers what runs in workload clusters.
-func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Tracker, options Options) error {
+func setupWorkload(ctx context.Context, mgr ctrl.Manager, registry *engines.Engines, options Options) error {
 	if err := (&workload.Reconciler{
 		Client:       mgr.GetClient(),
 		ClusterCache: options.ClusterCache,
-		Engine:       options.Engine,
+		Engines:      registry,
 		Run: func(ctx context.Context, settings workload.Settings, changes workload.Changes, report workload.Report) error {
 			group, ctx := errgroup.WithContext(ctx)
 			group.Go(func() error {
@@ -167,7 +200,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 			if settings.Storage {
 				group.Go(func() error {
 					return storage.Run(ctx, settings.Config, storage.Options{
-						Engine: options.Engine, Recorded: settings.Recorded, MaxVolumes: settings.MaxVolumes,
+						Engine: settings.Connection.Engine, Recorded: settings.Recorded, MaxVolumes: settings.MaxVolumes,
 						Shared: settings.SharedStorage, Changed: changes.Nodes,
 						Retain: func(ctx context.Context, change func([]string) []string) error {
 							return cluster.RecordRetained(ctx, mgr.GetClient(), settings.Recorded, change)
@@ -179,7 +212,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 			if settings.LoadBalancers {
 				group.Go(func() error {
 					return serviceloadbalancer.Run(ctx, settings.Config, serviceloadbalancer.Options{
-						Engine: options.Engine, Images: images, Recorded: settings.Recorded,
+						Engine: settings.Connection.Engine, Images: settings.Connection.Images, Recorded: settings.Recorded,
 						Network: settings.Network, Image: cmp.Or(settings.Image, options.LoadBalancerImage),
 						Report:    func(err error) { report(workload.LoadBalancers, "", err) },
 						HostPorts: settings.HostPorts, MaxServices: settings.MaxLoadBalancers,
@@ -188,8 +221,8 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 			}
 			return group.Wait()
 		},
-		Drain: func(ctx context.Context, config *rest.Config, owner identity.Owner) error {
-			return serviceloadbalancer.Drain(ctx, config, options.Engine, owner)
+		Drain: func(ctx context.Context, settings workload.Settings) error {
+			return serviceloadbalancer.Drain(ctx, settings.Config, settings.Connection.Engine, settings.Recorded.Owner)
 		},
 		Limits:           options.Limits,
 		WatchFilterValue: options.WatchFilterValue,
@@ -197,10 +230,10 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, images *imagepull.Trac
 		return fmt.Errorf("set up controller of workload clusters: %w", err)
 	}
 	if err := (&clusterpower.Reconciler{
-		Client: mgr.GetClient(),
-		Engine: options.Engine,
-		Events: reconcile.Events(mgr.GetEventRecorder("stop-controller")),
-		Clock:  clock.RealClock{},
+		Client:  mgr.GetClient(),
+		Engines: registry,
+		Events:  reconcile.Events(mgr.GetEventRecorder("stop-controller")),
+		Clock:   clock.RealClock{},
 		// The ClusterCache tries to reconnect every 30 s only.
 		Workload: func(ctx context.Context, cluster client.ObjectKey) (client.Client, error) {
 			return workloadClient(ctx, mgr.GetClient(), cluster)

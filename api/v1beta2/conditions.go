@@ -36,6 +36,9 @@ const (
 	// EngineUnavailableReason: the container engine does not respond. Start the engine; the controller
 	// retries. Also on other conditions.
 	EngineUnavailableReason = "EngineUnavailable"
+	// EngineInMaintenanceReason: no cluster is created on the engine, because spec.maintenance of the
+	// ContainerEngine is true.
+	EngineInMaintenanceReason = "EngineInMaintenance"
 	// EngineChangedReason: the engine that responds is not the one on which the cluster was created.
 	// Whether containers that are not found still exist is unknown. Also on other conditions.
 	EngineChangedReason = "EngineChanged"
@@ -248,6 +251,49 @@ const (
 	// RegistryCredentialsInvalidReason: the Secret of a registry is not found or has no credentials. A
 	// running node keeps its configuration; a new one is not created. Also on ContainerReady.
 	RegistryCredentialsInvalidReason = "RegistryCredentialsInvalid"
+)
+
+// Conditions and reasons of a ContainerEngine.
+const (
+	// EngineReadyCondition is True while the engine responds and its host has what nodes need.
+	EngineReadyCondition = clusterv1.ReadyCondition
+
+	// EngineReachableCondition reports whether the manager reaches the engine, and whether it is the
+	// one that it was before. While it is not True, nothing is created or removed on the engine.
+	EngineReachableCondition = "Reachable"
+	// EngineReachableReason: the engine responds.
+	EngineReachableReason = "Reachable"
+	// EngineUnreachableReason: the engine does not respond. The message has the cause. It is tried
+	// again every 15 seconds.
+	EngineUnreachableReason = "Unreachable"
+	// EngineEndpointInvalidReason: the endpoint cannot be used. The message has the cause.
+	EngineEndpointInvalidReason = "EndpointInvalid"
+	// EngineEndpointNotAllowedReason: the manager may not dial the endpoint, by its flag
+	// --allowed-engine-endpoints.
+	EngineEndpointNotAllowedReason = "EndpointNotAllowed"
+	// EngineCredentialsInvalidReason: the Secret is not found or lacks a key, or one side does not trust
+	// the other. The message has the key of the Secret.
+	EngineCredentialsInvalidReason = "CredentialsInvalid"
+	// EngineReplacedReason: another engine responds than before. Nothing is removed for it. If the former one is
+	// lost, remove the annotation that the message names.
+	EngineReplacedReason = "EngineReplaced"
+	// EngineLostReason: spec.lost says that the engine is gone. The manager does not connect to it.
+	EngineLostReason = "Lost"
+
+	// EngineHostReadyCondition reports whether the engine and its host have what nodes need. Its
+	// message lists each missing item with its remedy. Warnings do not make it False. What only a container
+	// on the host shows is known once a machine was created there.
+	EngineHostReadyCondition = "HostReady"
+	// EngineHostReadyReason: nothing is missing that is known. The message may contain warnings.
+	EngineHostReadyReason = "HostReady"
+	// EngineHostNotReadyReason: something is missing that nodes need. The administrator of the host
+	// must provide it.
+	EngineHostNotReadyReason = "HostNotReady"
+	// EngineHostUnknownReason: the engine does not respond.
+	EngineHostUnknownReason = "HostUnknown"
+	// EngineInUseReason: the object is being deleted, and the clusters in the message are on the
+	// engine. Delete them first.
+	EngineInUseReason = "InUse"
 )
 
 // Conditions and reasons of a ContainerMachinePool.

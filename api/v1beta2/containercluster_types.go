@@ -99,6 +99,14 @@ type ContainerClusterSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9._-]+$`
 	OwnerID string `json:"ownerID,omitempty"`
 
+	// engineName is the ContainerEngine, in the namespace of the cluster, that the containers of the
+	// cluster are on; by default the engine whose socket the manager has. It is immutable once
+	// anything of the cluster may be there.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	EngineName string `json:"engineName,omitempty"`
+
 	// controlPlaneEndpoint is where the API servers are reached from within
 	// the engine's network. The provider fills it when it first chooses an
 	// address for the load balancer (port 6443 by default) and never changes

@@ -44,6 +44,13 @@ type ContainerClusterTemplateResource struct {
 // belongs to one cluster alone, its endpoint.
 // +kubebuilder:validation:MinProperties=1
 type ContainerClusterTemplateResourceSpec struct {
+	// engineName is the ContainerEngine, in the namespace of the cluster, that the containers of the
+	// cluster are on; by default the engine whose socket the manager has.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	EngineName string `json:"engineName,omitempty"`
+
 	// network is the engine's network that the containers of the cluster are
 	// on.
 	// +optional

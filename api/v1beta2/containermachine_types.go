@@ -43,6 +43,11 @@ const (
 	// provider update the Machines in it, if it is installed.
 	InPlaceUpdatesLabel   = "container.infrastructure.cluster.x-k8s.io/in-place-updates"
 	InPlaceUpdatesEnabled = "enabled"
+
+	// EngineNameAnnotation on a ContainerMachine names the ContainerEngine that its container is on. The
+	// controller sets it before it creates anything there, to that of the ContainerCluster, which may
+	// be gone before the machine is.
+	EngineNameAnnotation = "container.infrastructure.cluster.x-k8s.io/engine-name"
 )
 
 // ContainerMachineSpec is the desired state of a ContainerMachine.

@@ -30,6 +30,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&ContainerCluster{}, &ContainerClusterList{},
 		&ContainerClusterTemplate{}, &ContainerClusterTemplateList{},
+		&ContainerEngine{}, &ContainerEngineList{},
 		&ContainerMachine{}, &ContainerMachineList{},
 		&ContainerMachinePool{}, &ContainerMachinePoolList{},
 		&ContainerMachinePoolTemplate{}, &ContainerMachinePoolTemplateList{},

@@ -30,6 +30,8 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -42,10 +44,13 @@ type containerProvider struct {
 	engine  connect.Options
 	metered metered.Options
 	options controllers.Options
+	// allowedEndpoints of ContainerEngines.
+	allowedEndpoints []string
 }
 
 func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&p.engine.Engine, "engine", connect.Auto, connect.Help()+"; none leaves this provider's controllers out")
+	flags.StringSliceVar(&p.allowedEndpoints, endpoint.AllowedFlag, nil, "endpoints that ContainerEngines may have: "+endpoint.PatternHelp+"; empty allows none")
 	p.metered.AddFlags(flags)
 	flags.StringVar(&p.options.LoadBalancerImage, "load-balancer-image", loadbalancer.DefaultImage, "image of load balancers where a cluster names none")
 	flags.StringVar(&p.options.SelfContainer, "self-container", "", "name of the container that this process runs in")
@@ -55,7 +60,11 @@ func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
 // the engine answers or not; the controllers connect to it when it does, and
 // the connection lives as long as the process.
 func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, clusterCache clustercache.ClusterCache) error {
-	if err := recordMoves(mgr); err != nil {
+	allowed, err := endpoint.ParseAllowed(p.allowedEndpoints)
+	if err != nil {
+		return fmt.Errorf("read flags: --%s %w", endpoint.AllowedFlag, err)
+	}
+	if err := setupWebhooks(mgr, allowed); err != nil {
 		return err
 	}
 	if p.engine.Engine == "none" {
@@ -72,20 +81,24 @@ func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, cluster
 	}
 	options := p.options
 	options.Engine, options.ClusterCache = counted, clusterCache
+	options.Engines, options.AllowedEndpoints = engines.Options{Metered: p.metered, Registerer: metrics.Registry}, allowed
 	return controllers.Setup(ctx, mgr, options)
 }
 
-// recordMoves has each cluster recorded that is moved away, for capcon: its objects are
+// setupWebhooks has each cluster recorded that is moved away, for capcon: its objects are
 // gone then, and its containers must not be taken for orphaned.
-func recordMoves(mgr ctrl.Manager) error {
+func setupWebhooks(mgr ctrl.Manager, allowed endpoint.Allowed) error {
 	begin := manager.RunnableFunc(func(ctx context.Context) error { return plane.BeginMoves(ctx, mgr.GetClient()) })
 	if err := mgr.Add(begin); err != nil {
 		return fmt.Errorf("add the record of moved clusters: %w", err)
 	}
-	return webhooks.Setup(mgr, func(ctx context.Context, cluster *infrav1.ContainerCluster) error {
-		if cluster.Spec.OwnerID == "" {
-			return nil // it has nothing on the engine
-		}
-		return plane.AddMove(ctx, mgr.GetClient(), cluster.Spec.OwnerID, cluster.Namespace+"/"+cluster.Name)
+	return webhooks.Setup(mgr, webhooks.Options{
+		AllowedEndpoints: allowed,
+		Moving: func(ctx context.Context, cluster *infrav1.ContainerCluster) error {
+			if cluster.Spec.OwnerID == "" {
+				return nil // it has nothing on the engine
+			}
+			return plane.AddMove(ctx, mgr.GetClient(), cluster.Spec.OwnerID, cluster.Namespace+"/"+cluster.Name)
+		},
 	})
 }

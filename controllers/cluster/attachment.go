@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -33,17 +34,20 @@ import (
 // joinNetwork attaches the container of this manager to the network of a cluster, whose API
 // servers the controllers have to reach.
 func (r *Reconciler) joinNetwork(ctx context.Context, s *scope, existing engine.Network) error {
-	if r.SelfContainer == "" {
+	if !r.isOn(s) {
 		return nil
 	}
 	if err := r.recordAttachment(ctx, s, existing); err != nil {
 		return err
 	}
-	if err := r.Engine.ConnectNetwork(ctx, existing.Name, r.SelfContainer, engine.Attachment{Network: existing.Name}); err != nil {
+	if err := s.Engine.ConnectNetwork(ctx, existing.Name, r.SelfContainer, engine.Attachment{Network: existing.Name}); err != nil {
 		return fmt.Errorf("attach container %q of this manager: %w", r.SelfContainer, err)
 	}
 	return nil
 }
+
+// isOn reports whether this manager is a container on the engine of the cluster.
+func (r *Reconciler) isOn(s *scope) bool { return r.SelfContainer != "" && s.Name.Name == "" }
 
 // recordAttachment records in the object that this manager attaches itself to a network
 // that a user created, before it does so, or did so for another cluster. Without the record it
@@ -52,7 +56,7 @@ func (r *Reconciler) recordAttachment(ctx context.Context, s *scope, existing en
 	if isManaged(existing) || r.attached(s.containerCluster) {
 		return nil
 	}
-	container, err := r.Engine.InspectContainer(ctx, r.SelfContainer)
+	container, err := s.Engine.InspectContainer(ctx, r.SelfContainer)
 	if err != nil {
 		return fmt.Errorf("inspect container %q of this manager: %w", r.SelfContainer, err)
 	}
@@ -96,7 +100,7 @@ func (r *Reconciler) othersOnNetwork(ctx context.Context, s *scope) ([]infrav1.C
 	var others []infrav1.ContainerCluster
 	for _, other := range list.Items {
 		same := client.ObjectKeyFromObject(&other) == client.ObjectKeyFromObject(s.containerCluster)
-		if !same && other.DeletionTimestamp.IsZero() && networkName(&other) == s.networkName() {
+		if !same && other.DeletionTimestamp.IsZero() && engines.NameOf(&other) == s.Name && networkName(&other) == s.networkName() {
 			others = append(others, other)
 		}
 	}
@@ -108,7 +112,7 @@ func (r *Reconciler) othersOnNetwork(ctx context.Context, s *scope) ([]infrav1.C
 // on the only network it has: clients reach it there.
 func (r *Reconciler) leaveNetwork(ctx context.Context, s *scope) error {
 	name := s.networkName()
-	existing, err := r.Engine.InspectNetwork(ctx, name)
+	existing, err := s.Engine.InspectNetwork(ctx, name)
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil
 	}
@@ -118,7 +122,7 @@ func (r *Reconciler) leaveNetwork(ctx context.Context, s *scope) error {
 	var needed bool
 	switch {
 	case isManaged(existing):
-		needed, err = r.isShared(ctx, name)
+		needed, err = r.isShared(ctx, s, name)
 	case r.attached(s.containerCluster):
 		var others []infrav1.ContainerCluster
 		others, err = r.othersOnNetwork(ctx, s)
@@ -129,22 +133,22 @@ func (r *Reconciler) leaveNetwork(ctx context.Context, s *scope) error {
 	if err != nil || needed {
 		return err
 	}
-	container, err := r.Engine.InspectContainer(ctx, r.SelfContainer)
+	container, err := s.Engine.InspectContainer(ctx, r.SelfContainer)
 	if err != nil {
 		return fmt.Errorf("inspect container %q of this manager: %w", r.SelfContainer, err)
 	}
 	if _, there := container.Networks[name]; !there || len(container.Networks) == 1 {
 		return nil
 	}
-	if err := r.Engine.DisconnectNetwork(ctx, name, r.SelfContainer); err != nil {
+	if err := s.Engine.DisconnectNetwork(ctx, name, r.SelfContainer); err != nil {
 		return fmt.Errorf("leave network %q: %w", name, err)
 	}
 	return nil
 }
 
 // isShared reports whether another container is attached.
-func (r *Reconciler) isShared(ctx context.Context, name string) (bool, error) {
-	containers, err := r.Engine.ListContainers(ctx, nil)
+func (r *Reconciler) isShared(ctx context.Context, s *scope, name string) (bool, error) {
+	containers, err := s.Engine.ListContainers(ctx, nil)
 	if err != nil {
 		return false, fmt.Errorf("list containers on network %q: %w", name, err)
 	}

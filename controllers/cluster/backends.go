@@ -46,7 +46,7 @@ const drainInterval = time.Second
 // loadBalancerConfig is the desired configuration of the load balancer.
 func (s *scope) loadBalancerConfig() haproxy.Config {
 	backends := loadbalancer.Backends(s.controlPlanes, s.loadBalancer)
-	config := haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.endpointPort(), backends)}}
+	config := haproxy.Config{Frontends: []haproxy.Frontend{haproxy.ControlPlane(s.frontendPort(), backends)}}
 	if s.families().Has(network.IPv6) {
 		// Clients on the host come over IPv4, through the published port.
 		config.Family = haproxy.FamilyDual
@@ -79,7 +79,7 @@ func (r *Reconciler) syncBackends(ctx context.Context, s *scope) error {
 	config := s.loadBalancerConfig()
 	generation := s.loadBalancer.Generation
 	var err error
-	s.loadBalancer, err = loadbalancer.Sync(ctx, r.Engine, s.loadBalancer, config)
+	s.loadBalancer, err = loadbalancer.Sync(ctx, s.Engine, s.loadBalancer, config)
 	if err != nil {
 		return s.loadBalancerError(fmt.Errorf("synchronize load balancer: %w", err))
 	}
@@ -135,7 +135,7 @@ func draining(machines []loadbalancer.Machine, config haproxy.Config) bool {
 // away, and it needs no reload when it comes back.
 func (r *Reconciler) listControlPlanes(ctx context.Context, s *scope) ([]loadbalancer.Machine, error) {
 	selector := s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)})
-	containers, err := r.Engine.ListContainers(ctx, selector)
+	containers, err := s.Engine.ListContainers(ctx, selector)
 	if err != nil {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}

@@ -60,7 +60,7 @@ func (r *Reconciler) reconcileClusterDeleting(ctx context.Context, s *scope) (ct
 	if !machines.serveAPI() {
 		return reconcile.Run(ctx, s, r.removeLoadBalancer)
 	}
-	existing, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
+	existing, err := loadbalancer.Inspect(ctx, s.Engine, s.owner().LoadBalancerContainer())
 	if err != nil {
 		failure := s.loadBalancerError(err)
 		s.Report(failure)
@@ -131,13 +131,13 @@ func (r *Reconciler) removeLoadBalancer(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) removeSelected(ctx context.Context, s *scope, labels map[string]string) error {
-	containers, err := r.Engine.ListContainers(ctx, labels)
+	containers, err := s.Engine.ListContainers(ctx, labels)
 	if err != nil {
 		return deleteError(fmt.Errorf("list containers: %w", err))
 	}
 	for _, container := range containers {
 		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+container.Name)
-		if err := engine.Remove(ctx, r.Engine, container); err != nil {
+		if err := engine.Remove(ctx, s.Engine, container); err != nil {
 			return deleteError(err)
 		}
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
@@ -154,7 +154,7 @@ func (r *Reconciler) removeVolume(ctx context.Context, s *scope) error {
 			"Kept volume %s with the PersistentVolumes %s, whose reclaim policy is Retain", name, retained)
 		return nil
 	}
-	existed, err := clustervolume.Remove(ctx, r.Engine, s.owner())
+	existed, err := clustervolume.Remove(ctx, s.Engine, s.owner())
 	if err != nil {
 		return deleteError(err)
 	}
@@ -170,12 +170,12 @@ func (r *Reconciler) removeVolume(ctx context.Context, s *scope) error {
 // manager was killed, and nothing would remove the network after it.
 func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	name := s.networkName()
-	if r.SelfContainer != "" && name != network.DefaultName {
+	if r.isOn(s) && name != network.DefaultName {
 		if err := r.leaveNetwork(ctx, s); err != nil {
 			return deleteError(err)
 		}
 	}
-	gone, err := network.Remove(ctx, r.Engine, name)
+	gone, err := network.Remove(ctx, s.Engine, name)
 	if err != nil {
 		return deleteError(fmt.Errorf("remove network %q: %w", name, err))
 	}
@@ -183,13 +183,13 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkRemoved", "Remove", "Removed network %s", name)
 		return nil
 	}
-	probes, err := hostinfo.Probes(ctx, r.Engine, name)
+	probes, err := hostinfo.Probes(ctx, s.Engine, name)
 	if err != nil {
 		return deleteError(err)
 	}
 	if len(probes) > 0 {
 		// Also those of managers that do not come back.
-		if err := hostinfo.RemoveLeftovers(ctx, r.Engine, ""); err != nil {
+		if err := hostinfo.RemoveLeftovers(ctx, s.Engine, ""); err != nil {
 			return deleteError(err)
 		}
 		return reconcile.Wait{

@@ -31,7 +31,9 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -42,7 +44,9 @@ import (
 // managers must not both continue with an ID of their own. It precedes the patch helper
 // of the reconcile, which would otherwise write the same fields. An engine that does not
 // respond is recorded later: the reconcile reports it.
-func (r *Reconciler) ensureIdentity(ctx context.Context, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) error {
+func (r *Reconciler) ensureIdentity(
+	ctx context.Context, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster, connection *engines.Connection,
+) error {
 	recorded, spec := containerCluster.Annotations[infrav1.EngineAnnotation], &containerCluster.Spec
 	if spec.OwnerID != "" && spec.Network.Name != "" && recorded != "" || !containerCluster.DeletionTimestamp.IsZero() {
 		return nil
@@ -50,8 +54,8 @@ func (r *Reconciler) ensureIdentity(ctx context.Context, cluster *clusterv1.Clus
 	original := containerCluster.DeepCopy()
 	spec.OwnerID = cmp.Or(spec.OwnerID, identity.NewOwnerID())
 	spec.Network.Name = cmp.Or(spec.Network.Name, chooseNetwork(cluster, containerCluster))
-	if recorded == "" {
-		if err := r.recordEngine(ctx, containerCluster); err != nil {
+	if recorded == "" && connection != nil {
+		if err := recordEngine(ctx, connection.Engine, containerCluster); err != nil {
 			ctrl.LoggerFrom(ctx).Info("Failed to record the engine of the cluster", "reason", err.Error())
 		}
 	}
@@ -80,8 +84,8 @@ func chooseNetwork(cluster *clusterv1.Cluster, containerCluster *infrav1.Contain
 
 // recordEngine sets the record of the cluster's engine, which the caller writes. An engine
 // without an identity is not recorded.
-func (r *Reconciler) recordEngine(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
-	info, err := r.Engine.Info(ctx)
+func recordEngine(ctx context.Context, host engine.Host, containerCluster *infrav1.ContainerCluster) error {
+	info, err := host.Info(ctx)
 	if err != nil {
 		return fmt.Errorf("get engine info: %w", err)
 	}
@@ -98,7 +102,7 @@ var errEngineNotRecorded = errors.New("the engine of the cluster is not recorded
 // was created on. The load balancer that it observes is what ensureLoadBalancer starts with.
 func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	if s.hasLoadBalancer() {
-		existing, err := loadbalancer.Inspect(ctx, r.Engine, s.owner().LoadBalancerContainer())
+		existing, err := loadbalancer.Inspect(ctx, s.Engine, s.owner().LoadBalancerContainer())
 		if err != nil {
 			return s.bothErrors(err)
 		}
@@ -106,7 +110,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	}
 	recorded := s.containerCluster.Annotations[infrav1.EngineAnnotation]
 	// checkPreflight reports that the engine does not say who it is.
-	known, err := r.Host.Ask(ctx, r.Engine)
+	known, err := s.Host.Ask(ctx, s.Engine)
 	identified := err == nil && known.Info.StorageID != ""
 	renamed := identified && known.Info.StorageID != recorded
 	switch {
@@ -115,7 +119,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	case recorded == "" && (err != nil || identified) && s.containerCluster.DeletionTimestamp.IsZero():
 		return s.bothErrors(errEngineNotRecorded)
 	}
-	owns, err := RecordOf(s.containerCluster, s.owner().Cluster).Check(ctx, r.Engine)
+	owns, err := RecordOf(s.containerCluster, s.owner().Cluster).Check(ctx, s.Engine)
 	if other := new(OtherEngineError); errors.As(err, &other) {
 		changed := reconcile.Failure{Err: err, Status: metav1.ConditionUnknown, Reason: infrav1.EngineChangedReason, After: reconcile.UserInterval}
 		ofNetwork := changed
@@ -127,9 +131,30 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	}
 	if owns && renamed {
 		// The engine has the cluster's containers and another identity, as after its host was renamed.
-		return r.recordEngine(ctx, s.containerCluster)
+		return recordEngine(ctx, s.Engine, s.containerCluster)
 	}
 	return nil
+}
+
+// checkMaintenance keeps a cluster from being created on an engine on which none is to be.
+func (r *Reconciler) checkMaintenance(_ context.Context, s *scope) error {
+	if !s.Placement.Maintenance || s.provisioned() || s.containerCluster.Spec.LoadBalancer.HostPort != 0 {
+		return nil
+	}
+	return reconcile.Wait{
+		Condition: infrav1.PreflightPassedCondition, Reason: infrav1.EngineInMaintenanceReason, After: reconcile.UserInterval,
+		Message: fmt.Sprintf("spec.maintenance of ContainerEngine %q is true; unset it, or create the cluster on another engine", s.Name.Name),
+	}
+}
+
+// engineUnavailable is the outcome where there is no engine for the cluster. Its ContainerEngine says why,
+// and its return causes the next reconcile.
+func (s *scope) engineUnavailable(err error) error {
+	s.setCondition(infrav1.PreflightPassedCondition, metav1.ConditionUnknown, infrav1.EngineUnavailableReason, err.Error())
+	s.Report(s.networkError(err))
+	failure := s.loadBalancerError(err)
+	failure.After = reconcile.UserInterval
+	return failure
 }
 
 // bothErrors is the outcome of an error for each condition that depends on the engine, retried

@@ -53,7 +53,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	if _, stopped := s.cluster.Annotations[infrav1.StoppedAnnotation]; stopped && !before.Running {
 		return reconcile.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
 	}
-	image, err := loadbalancer.ChooseImage(ctx, r.Engine, cmp.Or(s.containerCluster.Spec.LoadBalancer.Image, r.LoadBalancerImage))
+	image, err := loadbalancer.ChooseImage(ctx, s.Engine, cmp.Or(s.containerCluster.Spec.LoadBalancer.Image, r.LoadBalancerImage))
 	if err != nil {
 		return s.loadBalancerError(err)
 	}
@@ -73,7 +73,7 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
 	}
 	hostPorts, hostAddresses := s.publishedPorts()
-	s.loadBalancer, err = loadbalancer.Ensure(ctx, r.Engine, loadbalancer.Spec{
+	s.loadBalancer, err = loadbalancer.Ensure(ctx, s.Engine, loadbalancer.Spec{
 		Owner:     s.owner(),
 		Image:     image,
 		Network:   s.networkName(),
@@ -107,7 +107,7 @@ func (s *scope) publishedPorts() (hostPorts map[uint16]uint16, addresses map[uin
 		}
 	}
 	balancer := s.containerCluster.Spec.LoadBalancer
-	publish(s.endpointPort(), balancer.HostPort, balancer.HostAddress)
+	publish(s.frontendPort(), s.hostPort(), s.hostAddress())
 	for _, mapping := range balancer.PortMappings {
 		publish(uint16(mapping.ContainerPort), mapping.HostPort, mapping.Address) //nolint:gosec // The API admits 1 to 65535.
 	}
@@ -120,14 +120,14 @@ func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
 	case !before.Exists && after.Exists:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerCreated", "Create",
 			"Created load balancer %s at %s, published on %s:%d", after.Name, s.endpointAddress(),
-			cmp.Or(s.containerCluster.Spec.LoadBalancer.HostAddress, infrav1.DefaultPortAddress), after.HostPorts[s.endpointPort()])
+			cmp.Or(s.hostAddress(), infrav1.DefaultPortAddress), after.HostPorts[s.frontendPort()])
 	case !before.Running && after.Running:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerStarted", "Start", "Started load balancer %s", after.Name)
 	}
 }
 
 func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, image string) error {
-	status, err := r.Images.Ensure(ctx, image)
+	status, err := s.Images.Ensure(ctx, image)
 	switch {
 	case err != nil:
 		return s.loadBalancerError(err)
@@ -142,8 +142,11 @@ func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, imag
 }
 
 // pinnedAddresses are those the load balancer must have: the endpoint's,
-// where that is an address and not a name.
+// where that is an address and not a name. On the engine of an object that is the host's.
 func (s *scope) pinnedAddresses() []netip.Addr {
+	if s.IsRemote() {
+		return nil
+	}
 	for _, host := range []string{s.containerCluster.Spec.ControlPlaneEndpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host} {
 		if address, err := netip.ParseAddr(host); err == nil {
 			return []netip.Addr{address}
@@ -188,8 +191,14 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	endpoint.Port = int32(s.endpointPort())
 	endpoint.Host = cmp.Or(endpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host)
 	if s.hasLoadBalancer() {
-		endpoint.Host = cmp.Or(endpoint.Host, s.endpointAddress().String())
-		spec.LoadBalancer.HostPort = cmp.Or(spec.LoadBalancer.HostPort, int32(s.loadBalancer.HostPorts[s.endpointPort()]))
+		own := s.endpointAddress().String()
+		spec.LoadBalancer.HostPort = cmp.Or(spec.LoadBalancer.HostPort, int32(s.loadBalancer.HostPorts[s.frontendPort()]))
+		if s.IsRemote() {
+			// Nothing outside of the engine's host reaches its networks.
+			own, endpoint.Port = s.Placement.AdvertiseAddress, spec.LoadBalancer.HostPort
+			spec.LoadBalancer.HostAddress = s.hostAddress()
+		}
+		endpoint.Host = cmp.Or(endpoint.Host, own)
 	}
 	s.containerCluster.Status.FailureDomains = spec.FailureDomains
 	s.containerCluster.Status.Initialization.Provisioned = ptr.To(true)

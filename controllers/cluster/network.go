@@ -38,7 +38,7 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 			Condition: infrav1.NetworkReadyCondition, Reason: infrav1.AddressRangesInvalidReason, Message: "of the Cluster: " + err.Error(),
 		}
 	}
-	if err := r.checkIPv6(s); err != nil {
+	if err := s.checkIPv6(); err != nil {
 		return err
 	}
 	request := network.Request{Name: s.networkName(), Families: rangesFamilies(s.cluster)}
@@ -53,7 +53,7 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	request.Created = func(created engine.Network) {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkCreated", "Create", "Created network %s", created.Name)
 	}
-	existing, err := network.Ensure(ctx, r.Engine, request)
+	existing, err := network.Ensure(ctx, s.Engine, request)
 	if len(existing.Subnets) > 0 && (err == nil || s.provisioned()) {
 		s.containerCluster.Status.Network = networkStatus(existing)
 	}
@@ -88,8 +88,8 @@ func (s *scope) checkRanges(existing engine.Network) error {
 
 // checkIPv6 refuses IPv6 where the kernel of the engine's host is known to lack it: engines say so
 // in different words, and some only when a container starts.
-func (r *Reconciler) checkIPv6(s *scope) error {
-	host, known := r.Host.Known()
+func (s *scope) checkIPv6() error {
+	host, known := s.Host.Known()
 	if !known || host.Probed.IPv6 != 0 || !rangesFamilies(s.cluster).Has(network.IPv6) {
 		return nil
 	}

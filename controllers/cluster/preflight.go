@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -33,7 +34,7 @@ import (
 // checkPreflight evaluates what is known of engine and host. What needs a probe
 // is evaluated after the image of a machine was probed.
 func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
-	facts, err := r.preflightFacts(ctx)
+	facts, err := r.preflightFacts(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -41,7 +42,7 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	items := preflight.Check(facts)
 	if facts.Host != nil && preflight.Failed(items) {
 		// What the user has fixed meanwhile shows only to a new probe.
-		renewed, err := r.Host.Renew(ctx)
+		renewed, err := s.Host.Renew(ctx)
 		if err != nil {
 			return err
 		}
@@ -64,22 +65,26 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// preflightFacts are those of now, for the machines there are: all share the
+// preflightFacts are those of now, for the machines on the engine: all share the
 // host, whatever cluster they are of.
-func (r *Reconciler) preflightFacts(ctx context.Context) (preflight.Facts, error) {
+func (r *Reconciler) preflightFacts(ctx context.Context, s *scope) (preflight.Facts, error) {
 	machines := &infrav1.ContainerMachineList{}
 	if err := r.Client.List(ctx, machines); err != nil {
 		return preflight.Facts{}, fmt.Errorf("list ContainerMachines: %w", err)
 	}
-	facts := preflight.Facts{Nodes: len(machines.Items)}
+	facts := preflight.Facts{}
 	for i := range machines.Items {
+		if engines.NameOf(&machines.Items[i]) != s.Name {
+			continue
+		}
+		facts.Nodes++
 		if machines.Items[i].Spec.ProviderID != "" {
 			facts.Existing++
 		}
 	}
-	answer, err := r.Host.Ask(ctx, r.Engine)
+	answer, err := s.Host.Ask(ctx, s.Engine)
 	facts.Engine, facts.EngineError, facts.Asked, facts.Answered = answer.Info, err, answer.Asked, answer.Answered
-	if host, known := r.Host.Known(); known {
+	if host, known := s.Host.Known(); known {
 		facts.Host = &host.Probed
 	}
 	return facts, nil

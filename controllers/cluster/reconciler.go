@@ -41,20 +41,18 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
-	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
 
 // Reconciler reconciles ContainerClusters.
 type Reconciler struct {
 	Client client.Client
-	Engine engine.Engine
-	Images *imagepull.Tracker
-	Host   *hostinfo.Observer
-	Events events.EventRecorder
-	Clock  clock.PassiveClock
+	// Engines that clusters are on, and Slots of workers at each; nil = they are not limited.
+	Engines *engines.Engines
+	Slots   *engines.Slots
+	Events  events.EventRecorder
+	Clock   clock.PassiveClock
 	// Exits of containers, as reported by the engine's events.
 	Exits *engineevents.Exits
 
@@ -80,7 +78,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile brings one ContainerCluster closer to its spec.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	containerCluster := &infrav1.ContainerCluster{}
 	if err := r.Client.Get(ctx, request.NamespacedName, containerCluster); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -109,7 +107,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		log.V(4).Info("ContainerCluster or its Cluster is paused")
 		return ctrl.Result{}, err
 	}
-	if err := r.ensureIdentity(ctx, cluster, containerCluster); err != nil {
+	leave, entered := r.Slots.Enter(containerCluster)
+	if !entered {
+		return ctrl.Result{RequeueAfter: engines.BusyInterval}, nil
+	}
+	defer leave()
+	return r.reconcileOnEngine(ctx, cluster, containerCluster)
+}
+
+// reconcileOnEngine reconciles a ContainerCluster that is this manager's on its engine.
+func (r *Reconciler) reconcileOnEngine(ctx context.Context, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) (_ ctrl.Result, rerr error) {
+	connection, unavailable := r.Engines.For(containerCluster)
+	if err := r.ensureIdentity(ctx, cluster, containerCluster, connection); err != nil {
 		return ctrl.Result{}, err
 	}
 	patchHelper, err := patch.NewHelper(containerCluster, r.Client)
@@ -117,9 +126,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
 	}
 	s := newScope(cluster, containerCluster)
+	s.Connection = connection
 	reconcile.MarkActive(containerCluster)
 	defer func() { rerr = errors.Join(rerr, reconcile.IgnoreGone(s.patch(ctx, r.Client, patchHelper))) }()
 	switch {
+	case unavailable != nil && s.owner().ID != "": // Nothing can have been created without it.
+		return reconcile.Run(ctx, s, func(context.Context, *scope) error { return s.engineUnavailable(unavailable) })
 	case !containerCluster.DeletionTimestamp.IsZero():
 		return r.reconcileDelete(ctx, s)
 	case !cluster.DeletionTimestamp.IsZero():
@@ -131,6 +143,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 // reconcileNormal observes and acts, phase by phase.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
+		// A cluster that has begun on an engine is completed there.
+		r.checkMaintenance,
 		// A host that cannot run nodes is reported before anything is created on it. Once
 		// provisioned, neither this nor the network keeps the load balancer from following
 		// its machines.

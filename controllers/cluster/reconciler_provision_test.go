@@ -136,7 +136,7 @@ func provisioning() map[string]reconcileTest {
 						}
 						return nil
 					})
-					go func() { _ = w.Cluster.Images.Start(t.Context()) }()
+					go func() { _ = w.Engines.Own().Images.Start(t.Context()) }()
 					must.Eventually(t, 10*time.Second, "the pull has failed", func(context.Context) error {
 						_, _ = w.ReconcileCluster()
 						if state, _ := world.State(get(w), infrav1.LoadBalancerReadyCondition); state != "False/"+infrav1.LoadBalancerImagePullFailedReason {

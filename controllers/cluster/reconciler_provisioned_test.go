@@ -134,7 +134,7 @@ func provisioned() map[string]reconcileTest {
 				change: func(t *testing.T, w *world.World) {
 					t.Helper()
 					// A new manager does not know earlier answers of the engine.
-					w.Cluster.Host = hostinfo.NewObserver(w.Engine)
+					w.Engines.Own().Host = hostinfo.NewObserver(w.Engine)
 					failing("Info", engine.ErrUnavailable)(t, w)
 				},
 			},

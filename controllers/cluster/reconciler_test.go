@@ -177,8 +177,8 @@ func TestPreflightOfAllMachines(t *testing.T) {
 			return engine.Output{Stdout: []byte(text)}, nil
 		})
 		w := world.New(t, builders.New())
-		w.Cluster.Host = hostinfo.NewObserver(host)
-		must.Get(w.Cluster.Host.Observe(t.Context(), builders.NodeImage, ""))(t)
+		w.Engines.Own().Host = hostinfo.NewObserver(host)
+		must.Get(w.Engines.Own().Host.Observe(t.Context(), builders.NodeImage, ""))(t)
 		expect := func(reason, want, words string) {
 			t.Helper()
 			w.SettleCluster()

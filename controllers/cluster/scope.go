@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -44,6 +45,9 @@ const defaultPort = 6443
 
 // scope is one reconcile of one ContainerCluster.
 type scope struct {
+	// Connection to the engine of the cluster.
+	*engines.Connection
+
 	// cluster is nil where it is gone and only deletion is left.
 	cluster          *clusterv1.Cluster
 	containerCluster *infrav1.ContainerCluster
@@ -127,6 +131,38 @@ func familiesOf(cluster *clusterv1.Cluster) (network.Families, error) {
 func (s *scope) endpointPort() uint16 {
 	port := cmp.Or(s.containerCluster.Spec.ControlPlaneEndpoint.Port, s.cluster.Spec.ControlPlaneEndpoint.Port, int32(s.backendPort()))
 	return uint16(port) //nolint:gosec // The API admits 1 to 65535.
+}
+
+// frontendPort is the one that the load balancer listens on. On the engine of an object it is published as
+// the port of the endpoint, which is another one.
+func (s *scope) frontendPort() uint16 {
+	if s.IsRemote() {
+		return s.backendPort()
+	}
+	return s.endpointPort()
+}
+
+// hostPort is the one of the engine's host that leads to the load balancer; 0 = any. On the engine of an object
+// it is the port of the endpoint.
+func (s *scope) hostPort() int32 {
+	port := s.containerCluster.Spec.LoadBalancer.HostPort
+	if s.IsRemote() {
+		port = cmp.Or(port, s.containerCluster.Spec.ControlPlaneEndpoint.Port, s.cluster.Spec.ControlPlaneEndpoint.Port)
+	}
+	return port
+}
+
+// hostAddress is where the host listens; empty = 127.0.0.1. The endpoint of a cluster on the engine of an object
+// is an address of the host, whose interfaces are not known.
+func (s *scope) hostAddress() string {
+	address := s.containerCluster.Spec.LoadBalancer.HostAddress
+	if address != "" || !s.IsRemote() {
+		return address
+	}
+	if advertised, err := netip.ParseAddr(s.Placement.AdvertiseAddress); err == nil && advertised.Is6() {
+		return netip.IPv6Unspecified().String()
+	}
+	return netip.IPv4Unspecified().String()
 }
 
 // backendPort is the one API servers listen on.

@@ -33,6 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -50,7 +51,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{})), reconcile.ClusterSpecChanged()).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToCluster)).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestsFromMapFunc(r.containerMachineToCluster)).
-		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
+		WatchesRawSource(r.Engines.Source(engineevents.Mapping{
 			Container: r.containerToCluster,
 			All:       r.allClusters,
 			Exits:     r.Exits,
@@ -93,9 +94,16 @@ func (r *Reconciler) named(ctx context.Context, namespace, cluster string) []ctr
 	return r.list(ctx, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster})
 }
 
-func (r *Reconciler) allClusters(ctx context.Context) []ctrl.Request { return r.list(ctx) }
+// allClusters on an engine.
+func (r *Reconciler) allClusters(ctx context.Context, engine types.NamespacedName) []ctrl.Request {
+	return r.listWhere(ctx, func(cluster *infrav1.ContainerCluster) bool { return engines.NameOf(cluster) == engine })
+}
 
 func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []ctrl.Request {
+	return r.listWhere(ctx, func(*infrav1.ContainerCluster) bool { return true }, options...)
+}
+
+func (r *Reconciler) listWhere(ctx context.Context, is func(*infrav1.ContainerCluster) bool, options ...client.ListOption) []ctrl.Request {
 	clusters := &infrav1.ContainerClusterList{}
 	if err := r.Client.List(ctx, clusters, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerClusters for event")
@@ -103,9 +111,9 @@ func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []c
 	}
 	requests := make([]ctrl.Request, 0, len(clusters.Items))
 	for i := range clusters.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: types.NamespacedName{
-			Namespace: clusters.Items[i].Namespace, Name: clusters.Items[i].Name,
-		}})
+		if is(&clusters.Items[i]) {
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&clusters.Items[i])})
+		}
 	}
 	return requests
 }

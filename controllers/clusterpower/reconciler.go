@@ -43,6 +43,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
@@ -66,10 +67,10 @@ type Engine interface {
 
 // Reconciler stops and starts clusters.
 type Reconciler struct {
-	Client client.Client
-	Engine Engine
-	Events events.EventRecorder
-	Clock  clock.PassiveClock
+	Client  client.Client
+	Engines *engines.Engines
+	Events  events.EventRecorder
+	Clock   clock.PassiveClock
 	// Workload returns a client of a workload cluster, without a cache.
 	Workload func(ctx context.Context, cluster client.ObjectKey) (client.Client, error)
 	// WatchFilterValue restricts what is reconciled; see the flag.
@@ -93,6 +94,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 
 // scope is one reconcile of one Cluster.
 type scope struct {
+	// engine of the cluster, from containers.
+	engine           Engine
 	cluster          *clusterv1.Cluster
 	containerCluster *infrav1.ContainerCluster
 	recorded         containercluster.EngineRecord
@@ -127,5 +130,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // containers of the cluster, or an error where another engine than the cluster's responds.
 func (r *Reconciler) containers(ctx context.Context, s *scope) ([]engine.Container, error) {
-	return s.recorded.Containers(ctx, r.Engine)
+	connection, err := r.Engines.For(s.containerCluster)
+	if err != nil {
+		return nil, err
+	}
+	s.engine = connection.Engine
+	return s.recorded.Containers(ctx, s.engine)
 }

@@ -42,6 +42,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/clusterpower"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -114,7 +115,7 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 	recorder := events.NewFakeRecorder(10000)
 	w.recorded = recorder.Events
 	w.reconciler = &clusterpower.Reconciler{
-		Client: w.client, Engine: w.engine, Events: recorder, Clock: w.clock,
+		Client: w.client, Engines: engines.New(&engines.Connection{Engine: w.engine}, engines.Options{}), Events: recorder, Clock: w.clock,
 		Workload: func(context.Context, client.ObjectKey) (client.Client, error) {
 			return w.workloadClient(), w.workload
 		},

@@ -157,7 +157,7 @@ func (p *startPass) progress() string {
 // from it.
 func (p *startPass) startAll(ctx context.Context) {
 	for _, listed := range p.containers {
-		container, err := p.Engine.InspectContainer(ctx, listed.Name)
+		container, err := p.scope.engine.InspectContainer(ctx, listed.Name)
 		switch {
 		case errors.Is(err, engine.ErrNotFound):
 			p.ended = append(p.ended, fmt.Sprintf("container %s was removed", listed.Name))
@@ -197,7 +197,7 @@ func (p *startPass) startContainer(ctx context.Context, container engine.Contain
 	case again && !p.mayRestart(container):
 		wait("%s after it was started", container.Exit())
 	default:
-		err := p.Engine.StartContainer(ctx, container.Name)
+		err := p.scope.engine.StartContainer(ctx, container.Name)
 		switch {
 		case errors.Is(err, engine.ErrUnavailable):
 			p.engineError = engine.Failed("start", container.Name, err)

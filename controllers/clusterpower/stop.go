@@ -146,7 +146,7 @@ func (p *stopPass) stopTier(ctx context.Context, tier []engine.Container, limit 
 			failures[i] = fmt.Sprintf("container %s is paused; unpause it", container.Name)
 		case isUp(container):
 			group.Go(func() {
-				if err := engine.IgnoreNotFound(p.Engine.StopContainer(ctx, container.Name, limit)); err != nil {
+				if err := engine.IgnoreNotFound(p.scope.engine.StopContainer(ctx, container.Name, limit)); err != nil {
 					failures[i] = fmt.Sprintf("container %s did not stop: %v", container.Name, err)
 				}
 			})

@@ -23,6 +23,7 @@ import (
 	"errors"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -51,40 +52,61 @@ type Engine interface {
 type Mapping struct {
 	// Container maps the labels of one of our containers.
 	Container func(ctx context.Context, labels map[string]string) []reconcile.Request
-	// All lists every object, for when events may have been missed or the
-	// engine cannot be reached, which the objects then say.
-	All func(ctx context.Context) []reconcile.Request
+	// All lists every object on the engine of a ContainerEngine, or on the manager's own if that is
+	// empty, for when events may have been missed or the engine cannot be reached, which the objects
+	// then say.
+	All func(ctx context.Context, engine types.NamespacedName) []reconcile.Request
 	// Exits records each event before the objects are reconciled; nil = the
 	// exits of containers are not recorded.
 	Exits *Exits
 }
 
-// Source returns a source that enqueues what the events of eng are about.
+// Queue of a controller.
+type Queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// Source returns a source that enqueues what the events of the manager's own engine are about.
 func Source(eng Engine, mapping Mapping) source.Source {
-	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+	return source.Func(func(ctx context.Context, queue Queue) error {
 		ctx = ctrl.LoggerInto(ctx, ctrl.LoggerFrom(ctx).WithName("engine-events"))
-		go eng.Events(ctx, func(event engine.Event) {
-			if mapping.Exits != nil {
-				mapping.Exits.Observe(event)
-			}
-			enqueue := func() {
-				for _, request := range requests(ctx, eng, mapping, event) {
-					if event.Kind == engine.EventKill {
-						queue.AddAfter(request, ending)
-						continue
-					}
-					queue.Add(request)
-				}
-			}
-			if isUnlabeled(event) {
-				// It takes a call of the engine, which must not keep other events waiting.
-				go enqueue()
-				return
-			}
-			enqueue()
-		})
+		watcher := Watcher{Mapping: mapping, Queue: queue}
+		go eng.Events(ctx, func(event engine.Event) { watcher.Handle(ctx, From{Engine: eng}, event) })
 		return nil
 	})
+}
+
+// From is the engine of an event.
+type From struct {
+	// Name of the ContainerEngine; empty = the manager's own engine.
+	Name   types.NamespacedName
+	Engine engine.ContainerReader
+}
+
+// Watcher enqueues the objects of a controller.
+type Watcher struct {
+	Mapping Mapping
+	Queue   Queue
+}
+
+// Handle enqueues what an event is about. It never waits for the engine.
+func (w Watcher) Handle(ctx context.Context, from From, event engine.Event) {
+	if w.Mapping.Exits != nil {
+		w.Mapping.Exits.Observe(event)
+	}
+	enqueue := func() {
+		for _, request := range requests(ctx, from, w.Mapping, event) {
+			if event.Kind == engine.EventKill {
+				w.Queue.AddAfter(request, ending)
+				continue
+			}
+			w.Queue.Add(request)
+		}
+	}
+	if isUnlabeled(event) {
+		// It takes a call of the engine, which must not keep other events waiting.
+		go enqueue()
+		return
+	}
+	enqueue()
 }
 
 // isAboutAll reports whether an event is about no single container.
@@ -96,22 +118,22 @@ func isAboutAll(event engine.Event) bool {
 // Docker's of a network do.
 func isUnlabeled(event engine.Event) bool { return event.Labels == nil && !isAboutAll(event) }
 
-func requests(ctx context.Context, eng engine.ContainerReader, mapping Mapping, event engine.Event) []reconcile.Request {
+func requests(ctx context.Context, from From, mapping Mapping, event engine.Event) []reconcile.Request {
 	if isAboutAll(event) {
-		return mapping.All(ctx)
+		return mapping.All(ctx, from.Name)
 	}
 	labels := event.Labels
 	if isUnlabeled(event) {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
-		container, err := eng.InspectContainer(asking, event.ContainerID)
+		container, err := from.Engine.InspectContainer(asking, event.ContainerID)
 		switch {
 		case errors.Is(err, engine.ErrNotFound):
 			// It has, or will have, an event of its own.
 			return nil
 		case err != nil:
 			ctrl.LoggerFrom(ctx).Error(err, "Failed to inspect container of engine event", "containerID", event.ContainerID)
-			return mapping.All(ctx)
+			return mapping.All(ctx, from.Name)
 		}
 		labels = container.Labels
 	}

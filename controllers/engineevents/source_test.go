@@ -198,7 +198,7 @@ func mapping() engineevents.Mapping {
 		Container: func(_ context.Context, labels map[string]string) []reconcile.Request {
 			return request(labels[identity.LabelMachine])
 		},
-		All: func(context.Context) []reconcile.Request { return request("all") },
+		All: func(context.Context, types.NamespacedName) []reconcile.Request { return request("all") },
 	}
 }
 

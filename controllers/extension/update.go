@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -85,6 +86,9 @@ func (h *Handlers) update(ctx context.Context, desired runtimehooksv1.UpdateMach
 	if _, isRequested := existing.Annotations[infrav1.UpdateRequestedAnnotation]; !isRequested {
 		return "ask the controller of ContainerMachine " + own.Name + " for the update", h.request(ctx, existing)
 	}
+	if name, isElsewhere := existing.Annotations[infrav1.EngineNameAnnotation]; isElsewhere {
+		return onEngine(existing, name), nil
+	}
 	container, err := identity.ParseProviderID(own.Spec.ProviderID)
 	if err != nil {
 		return "", fmt.Errorf("find the container of ContainerMachine %q: %w", own.Name, err)
@@ -109,6 +113,19 @@ func (h *Handlers) update(ctx context.Context, desired runtimehooksv1.UpdateMach
 		return "", nil
 	}
 	return cmp.Or(problem(existing), remaining), nil
+}
+
+// onEngine is what the controller reports of a node on a ContainerEngine, which only the manager that leads reaches. The
+// condition is not there before the controller has begun.
+func onEngine(machine *infrav1.ContainerMachine, name string) string {
+	condition := conditions.Get(machine, infrav1.UpdatingCondition)
+	switch {
+	case condition == nil:
+		return "wait for the controller to begin on ContainerEngine " + name
+	case condition.Status == metav1.ConditionFalse:
+		return ""
+	}
+	return condition.Message
 }
 
 // request the update of the controller. Its events say so to the manager that leads.

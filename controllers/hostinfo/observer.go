@@ -54,6 +54,8 @@ type Facts struct {
 // Observer finds out about the host of one engine.
 type Observer struct {
 	engine Engine
+	// isKnown: the facts do not change.
+	isKnown bool
 	// name of the containers it looks through: random, so that two managers
 	// on one engine do not meet, and one for all, so that an error that
 	// names it reads the same each time.
@@ -81,7 +83,9 @@ func NewObserver(eng Engine) *Observer {
 }
 
 // NewKnown returns an Observer that need not look.
-func NewKnown(facts Facts) *Observer { return &Observer{facts: &facts} }
+func NewKnown(eng Engine, facts Facts) *Observer {
+	return &Observer{engine: eng, facts: &facts, isKnown: true}
+}
 
 // Answer is what an engine said of itself, between two moments of our clock.
 type Answer struct {
@@ -147,7 +151,7 @@ const factsAge = 5 * time.Minute
 // not used for a new node: what failed here fails for the node too.
 func (o *Observer) Observe(ctx context.Context, image, network string) (Facts, error) {
 	o.mutex.Lock()
-	fresh := o.facts != nil && (o.engine == nil || !o.suspect && time.Since(o.probed) < factsAge)
+	fresh := o.facts != nil && (o.isKnown || !o.suspect && time.Since(o.probed) < factsAge)
 	o.mutex.Unlock()
 	if facts, known := o.Known(); known && fresh {
 		return facts, nil
@@ -166,7 +170,7 @@ func (o *Observer) Renew(ctx context.Context) (Facts, error) {
 	o.mutex.Lock()
 	probe, recent := o.probe, time.Since(o.probed) < renewAfter
 	o.mutex.Unlock()
-	if !known || o.engine == nil || recent {
+	if !known || o.isKnown || recent {
 		return facts, nil
 	}
 	renewed, err := o.look(ctx, probe)

@@ -175,7 +175,7 @@ func (r *Reconciler) readRecord(ctx context.Context, s *scope) (record.Result, e
 	if id, found := r.bootstrapped.Load(key); found && id == s.container.ID {
 		return record.Result{State: record.Done}, nil
 	}
-	archive, err := r.Engine.Download(ctx, container, record.Path)
+	archive, err := s.Engine.Download(ctx, container, record.Path)
 	if errors.Is(err, engine.ErrNotFound) {
 		return record.Result{}, nil
 	}

@@ -59,7 +59,7 @@ func (r *Reconciler) observeContainer(ctx context.Context, s *scope) error {
 		return nil
 	}
 	name := s.containerName()
-	container, err := r.Engine.InspectContainer(ctx, name)
+	container, err := s.Engine.InspectContainer(ctx, name)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
@@ -146,7 +146,7 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	facts, err := r.Host.Observe(ctx, image, s.networkName())
+	facts, err := s.Host.Observe(ctx, image, s.networkName())
 	if err != nil {
 		return engineError(err)
 	}
@@ -164,7 +164,7 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 		return err
 	}
 	if plan.machine.Volume != "" {
-		if _, err := clustervolume.Ensure(ctx, r.Engine, s.owner()); err != nil {
+		if _, err := clustervolume.Ensure(ctx, s.Engine, s.owner()); err != nil {
 			return volumeFailure(err)
 		}
 	}
@@ -176,10 +176,10 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 			if err != nil {
 				return err
 			}
-			if err := r.Engine.Upload(ctx, plan.machine.Container, bytes.NewReader(archive)); err != nil {
+			if err := s.Engine.Upload(ctx, plan.machine.Container, bytes.NewReader(archive)); err != nil {
 				return fmt.Errorf("upload bootstrap: %w", err)
 			}
-			return r.Nodes.UploadRegistries(ctx, plan.machine.Container, plan.registries)
+			return nodes.UploadRegistries(ctx, s.Engine, plan.machine.Container, plan.registries)
 		},
 	}
 	continued := s.container != nil
@@ -187,7 +187,7 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 	var err error
 	for _, ports := range plan.ports {
 		placement.Spec = plan.spec(ports)
-		if container, err = r.place(ctx, placement); !engine.IsTaken(err, engine.ResourceHostPort) {
+		if container, err = s.place(ctx, placement); !engine.IsTaken(err, engine.ResourceHostPort) {
 			break
 		}
 	}
@@ -209,11 +209,11 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 
 // place the container, at another address where the one it had is taken: nothing refers to
 // the address of a machine that has not become a Node.
-func (r *Reconciler) place(ctx context.Context, placement network.Placement) (engine.Container, error) {
-	container, err := network.Place(ctx, r.Engine, placement)
+func (s *scope) place(ctx context.Context, placement network.Placement) (engine.Container, error) {
+	container, err := network.Place(ctx, s.Engine, placement)
 	if engine.IsTaken(err, engine.ResourceAddress) && len(placement.Addresses) > 0 {
 		placement.Addresses = nil
-		container, err = network.Place(ctx, r.Engine, placement)
+		container, err = network.Place(ctx, s.Engine, placement)
 	}
 	return container, err
 }

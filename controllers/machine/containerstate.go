@@ -147,7 +147,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 	if err := r.startLoadBalancer(ctx, s); err != nil {
 		return err
 	}
-	if err := r.Engine.StartContainer(ctx, s.container.Name); err != nil {
+	if err := s.Engine.StartContainer(ctx, s.container.Name); err != nil {
 		if errors.Is(err, engine.ErrUnavailable) {
 			return engineError(engine.Failed("start", s.container.Name, err))
 		}
@@ -156,7 +156,7 @@ func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited contai
 		return engine.Failed("start", s.container.Name, err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "ContainerStarted", "Start", "Restarted after exit: %s", exited.message)
-	container, err := r.Engine.InspectContainer(ctx, s.container.Name)
+	container, err := s.Engine.InspectContainer(ctx, s.container.Name)
 	if err != nil {
 		return engineError(engine.Failed("inspect", s.container.Name, err))
 	}
@@ -182,7 +182,7 @@ func (r *Reconciler) startLoadBalancer(ctx context.Context, s *scope) error {
 		return nil
 	}
 	name := s.owner().LoadBalancerContainer()
-	container, err := r.Engine.InspectContainer(ctx, name)
+	container, err := s.Engine.InspectContainer(ctx, name)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
@@ -191,7 +191,7 @@ func (r *Reconciler) startLoadBalancer(ctx context.Context, s *scope) error {
 	case !hasEnded(container) || !s.owner().Owns(container.Labels):
 		return nil
 	}
-	if err := r.Engine.StartContainer(ctx, name); err != nil {
+	if err := s.Engine.StartContainer(ctx, name); err != nil {
 		if errors.Is(err, engine.ErrUnavailable) {
 			return engineError(fmt.Errorf("start load balancer %q: %w", name, err))
 		}

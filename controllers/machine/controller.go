@@ -49,12 +49,10 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
-	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
 
 // Reconciler reconciles ContainerMachines.
@@ -62,11 +60,11 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads what must be true at the moment a container is removed, or kubeadm init
 	// repeated.
-	Live   client.Reader
-	Engine engine.Engine
-	Images *imagepull.Tracker
-	Host   *hostinfo.Observer
-	Events events.EventRecorder
+	Live client.Reader
+	// Engines that machines are on, and Slots of workers at each; nil = they are not limited.
+	Engines *engines.Engines
+	Slots   *engines.Slots
+	Events  events.EventRecorder
 	// Exits of containers, as reported by the engine's events.
 	Exits *engineevents.Exits
 	// Nodes completes what runs in the containers.
@@ -121,6 +119,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if isPaused, err := reconcile.CheckPaused(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
+	if err := r.recordEngineName(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
+	leave, entered := r.Slots.Enter(containerMachine)
+	if !entered {
+		return ctrl.Result{RequeueAfter: engines.BusyInterval}, nil
+	}
+	defer leave()
 	s.conditions = slices.Clone(containerMachine.Status.Conditions)
 	if err := s.preparePatch(containerMachine, r.Client); err != nil {
 		return ctrl.Result{}, err
@@ -142,6 +148,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 // reconcileNormal observes and acts, phase by phase.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
+		// Where the container is, or is to be.
+		r.findEngine,
 		// Each reconcile begins with the container as it is; one of another owner is left alone.
 		r.observeContainer,
 		// A container that is missing on another engine than the cluster's may run on its own.
@@ -178,6 +186,7 @@ func (r *Reconciler) reconcileNode(ctx context.Context, s *scope) error {
 	return r.Nodes.Reconcile(ctx, nodes.Scope{
 		Cluster: s.cluster, ContainerCluster: s.containerCluster,
 		Machine: s.machine, ContainerMachine: s.containerMachine, Container: *s.container,
+		Engine: s.Engine, Host: s.Host,
 	})
 }
 
@@ -243,7 +252,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		// Its spec holds the owner ID, without which nothing is created.
 		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(r.machinesOfCluster), predicate.GenerationChangedPredicate{}).
 		WatchesRawSource(r.ClusterCache.GetClusterSource("containermachine", clusterToMachines)).
-		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{
+		WatchesRawSource(r.Engines.Source(engineevents.Mapping{
 			Container: containerToMachine,
 			All:       r.allMachines,
 			Exits:     r.Exits,
@@ -265,9 +274,16 @@ func (r *Reconciler) machinesOfCluster(ctx context.Context, containerCluster cli
 	return r.list(ctx, client.InNamespace(containerCluster.GetNamespace()), client.MatchingLabels{clusterv1.ClusterNameLabel: name})
 }
 
-func (r *Reconciler) allMachines(ctx context.Context) []ctrl.Request { return r.list(ctx) }
+// allMachines on an engine.
+func (r *Reconciler) allMachines(ctx context.Context, engine types.NamespacedName) []ctrl.Request {
+	return r.listWhere(ctx, func(machine *infrav1.ContainerMachine) bool { return engines.NameOf(machine) == engine })
+}
 
 func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []ctrl.Request {
+	return r.listWhere(ctx, func(*infrav1.ContainerMachine) bool { return true }, options...)
+}
+
+func (r *Reconciler) listWhere(ctx context.Context, is func(*infrav1.ContainerMachine) bool, options ...client.ListOption) []ctrl.Request {
 	machines := &infrav1.ContainerMachineList{}
 	if err := r.Client.List(ctx, machines, options...); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerMachines for event")
@@ -275,7 +291,9 @@ func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []c
 	}
 	requests := make([]ctrl.Request, 0, len(machines.Items))
 	for i := range machines.Items {
-		requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&machines.Items[i])})
+		if is(&machines.Items[i]) {
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&machines.Items[i])})
+		}
 	}
 	return requests
 }

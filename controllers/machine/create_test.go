@@ -115,7 +115,7 @@ func pullFails(t *testing.T, w *world.World) {
 		}
 		return nil
 	})
-	go func() { _ = w.Machine.Images.Start(t.Context()) }()
+	go func() { _ = w.Engines.Own().Images.Start(t.Context()) }()
 	w.SettleMachine(builders.Machine)
 	must.Eventually(t, 10*time.Second, "the pull has failed", func(context.Context) error {
 		_, _ = w.ReconcileMachine(builders.Machine)

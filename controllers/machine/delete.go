@@ -56,6 +56,7 @@ const (
 // reconcileDelete removes the container, and the finalizer afterwards.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
+		r.findEngine,
 		// A container of another owner stays.
 		r.observeOwnContainer,
 		// A container that is missing on another engine may run on the cluster's.
@@ -77,7 +78,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 // nothing to remove.
 func (r *Reconciler) observeOwnContainer(ctx context.Context, s *scope) error {
 	name := s.containerName()
-	container, err := r.Engine.InspectContainer(ctx, name)
+	container, err := s.Engine.InspectContainer(ctx, name)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return nil
@@ -97,7 +98,7 @@ func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
 	if s.container == nil || !s.loadBalancerStays() || r.hasDeletedFor(s, releaseTimeout) {
 		return nil
 	}
-	serving, err := loadbalancer.Serving(ctx, r.Engine, s.owner().LoadBalancerContainer(), s.container.Name)
+	serving, err := loadbalancer.Serving(ctx, s.Engine, s.owner().LoadBalancerContainer(), s.container.Name)
 	if err != nil {
 		return engineError(fmt.Errorf("get status of load balancer: %w", err))
 	}
@@ -165,7 +166,7 @@ func (r *Reconciler) removeContainer(ctx context.Context, s *scope) error {
 	if s.container != nil {
 		name := s.container.Name
 		s.setContainerReady(metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+name)
-		if err := engine.Remove(ctx, r.Engine, *s.container); err != nil {
+		if err := engine.Remove(ctx, s.Engine, *s.container); err != nil {
 			return engineError(err)
 		}
 		r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", name)
@@ -191,7 +192,7 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 	if !s.isControlPlaneOfLivingCluster() {
 		return nil
 	}
-	others, err := r.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
+	others, err := s.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
 	if err != nil {
 		return engineError(fmt.Errorf("list control planes: %w", err))
 	}
@@ -206,7 +207,7 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 			errs = append(errs, fmt.Errorf("container %q is not running", other.Name))
 			continue
 		}
-		err := node.RemoveEtcdMember(ctx, r.Engine, other.Name, addresses)
+		err := node.RemoveEtcdMember(ctx, s.Engine, other.Name, addresses)
 		switch {
 		case err == nil:
 			return nil

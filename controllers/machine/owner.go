@@ -93,6 +93,42 @@ func describeOwner(labels map[string]string) string {
 		labels[identity.LabelMachine], labels[identity.LabelNamespace], labels[identity.LabelCluster], labels[identity.LabelOwnerID])
 }
 
+// recordEngineName sets the annotation that says which engine the machine is on, before anything is created
+// there. A machine that has its container stays where it is.
+func (r *Reconciler) recordEngineName(ctx context.Context, s *scope) error {
+	if s.containerCluster == nil || !s.containerMachine.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	recorded, name := s.containerMachine.Annotations[infrav1.EngineNameAnnotation], s.containerCluster.Spec.EngineName
+	if recorded == name || recorded != "" && s.containerMachine.Spec.ProviderID != "" {
+		return nil
+	}
+	before := s.containerMachine.DeepCopy()
+	if name == "" {
+		delete(s.containerMachine.Annotations, infrav1.EngineNameAnnotation)
+	} else {
+		metav1.SetMetaDataAnnotation(&s.containerMachine.ObjectMeta, infrav1.EngineNameAnnotation, name)
+	}
+	if err := r.Client.Patch(ctx, s.containerMachine, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("record engine of the machine: %w", err)
+	}
+	return nil
+}
+
+// findEngine finds the engine of the machine. Its ContainerEngine says why there is none, and its
+// return causes the next reconcile.
+func (r *Reconciler) findEngine(_ context.Context, s *scope) error {
+	connection, err := r.Engines.For(s.containerMachine)
+	if err != nil {
+		return reconcile.Failure{
+			Err: err, Condition: infrav1.ContainerReadyCondition, Status: metav1.ConditionUnknown,
+			Reason: infrav1.EngineUnavailableReason, After: reconcile.UserInterval,
+		}
+	}
+	s.Connection = connection
+	return nil
+}
+
 // checkEngine stops the reconcile of a machine whose container was not found where that was
 // the answer of another engine than the cluster's: on that one, the container may run.
 // Without its ContainerCluster there is nothing to compare with, and nothing is created.
@@ -100,7 +136,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 	if s.container != nil || s.containerCluster == nil {
 		return nil
 	}
-	_, err := containercluster.RecordOf(s.containerCluster, s.clusterName).Check(ctx, r.Engine)
+	_, err := containercluster.RecordOf(s.containerCluster, s.clusterName).Check(ctx, s.Engine)
 	if other := new(containercluster.OtherEngineError); errors.As(err, &other) {
 		return reconcile.Failure{
 			Err: err, Condition: infrav1.ContainerReadyCondition, Status: metav1.ConditionUnknown,

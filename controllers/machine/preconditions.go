@@ -70,7 +70,11 @@ func (s *scope) failureDomain() string {
 			return domain
 		}
 	}
-	return s.wantedFailureDomain()
+	wanted := s.wantedFailureDomain()
+	if wanted == "" && s.IsRemote() {
+		return s.Placement.FailureDomain
+	}
+	return wanted
 }
 
 // checkFailureDomain refuses one that the Cluster does not have, most likely
@@ -140,7 +144,7 @@ func (r *Reconciler) checkPorts(ctx context.Context, s *scope) error {
 		return nil
 	}
 	isOwn := func(container engine.Container) bool { return container.Name == s.containerName() }
-	held, err := network.HeldPorts(ctx, r.Engine, s.ports(), isOwn)
+	held, err := network.HeldPorts(ctx, s.Engine, s.ports(), isOwn)
 	if err != nil {
 		return engineError(err)
 	}
@@ -195,7 +199,7 @@ func (r *Reconciler) ensureImage(ctx context.Context, s *scope) error {
 	if err != nil {
 		return reconcile.WaitForEvent(infrav1.VersionUnsupportedReason, err.Error()+"; set spec.image, or use a known version")
 	}
-	status, err := r.Images.Ensure(ctx, image)
+	status, err := s.Images.Ensure(ctx, image)
 	switch {
 	case err != nil:
 		return engineError(err)

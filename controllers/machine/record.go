@@ -114,7 +114,7 @@ func (r *Reconciler) isClusterLost(ctx context.Context, s *scope) (bool, error) 
 	if err != nil || len(others) == 0 {
 		return err == nil, err
 	}
-	containers, err := r.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
+	containers, err := s.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
 	if err != nil {
 		return false, engineError(fmt.Errorf("list control planes: %w", err))
 	}

@@ -78,7 +78,7 @@ func (r *Reconciler) recreate(ctx context.Context, s *scope) error {
 	}); err != nil {
 		return err
 	}
-	if err := engine.Remove(ctx, r.Engine, *s.container); err != nil {
+	if err := engine.Remove(ctx, s.Engine, *s.container); err != nil {
 		return engineError(err)
 	}
 	r.Events.Eventf(s.containerMachine, nil, corev1.EventTypeWarning, "BootstrapRepeated", "Recreate",

@@ -33,6 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -46,6 +47,9 @@ const defaultBootstrapTimeout = 10 * time.Minute
 
 // scope is one reconcile of one ContainerMachine.
 type scope struct {
+	// Connection to the engine of the machine, from findEngine.
+	*engines.Connection
+
 	clusterName string
 	// cluster, containerCluster and machine may be nil while deleting;
 	// containerCluster also where the Cluster has other infrastructure.

@@ -41,7 +41,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 )
 
@@ -53,8 +53,8 @@ type Reconciler struct {
 	// those just made would have them made twice.
 	Live   client.Reader
 	Events events.EventRecorder
-	// Engine confirms that a container is gone before its Machine is replaced for it.
-	Engine containercluster.Engine
+	// Engines confirm that a container is gone before its Machine is replaced for it.
+	Engines *engines.Engines
 
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string

@@ -240,7 +240,11 @@ func (r *Reconciler) containers(ctx context.Context, s *scope) (map[string]bool,
 	if containerCluster == nil {
 		return nil, fmt.Errorf("get infrastructure of Cluster %q: %w", s.cluster.Name, errNoContainerCluster)
 	}
-	containers, err := containercluster.RecordOf(containerCluster, s.cluster.Name).Containers(ctx, r.Engine)
+	connection, err := r.Engines.For(containerCluster)
+	if err != nil {
+		return nil, fmt.Errorf("find engine of the cluster: %w", err)
+	}
+	containers, err := containercluster.RecordOf(containerCluster, s.cluster.Name).Containers(ctx, connection.Engine)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,8 @@ type Host interface {
 // Reconciler reconciles ContainerMachineTemplates.
 type Reconciler struct {
 	Client client.Client
-	Host   Host
+	// Hosts returns that of the engine of a ContainerCluster, or of the manager's own engine for nil.
+	Hosts func(*infrav1.ContainerCluster) (Host, error)
 
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string
@@ -143,13 +144,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		log.V(4).Info("ContainerMachineTemplate or its Cluster is paused")
 		return ctrl.Result{}, nil
 	}
-	info, err := r.Host.Info(ctx)
-	if err != nil {
-		return ctrl.Result{}, fmt.Errorf("get host info: %w", err)
-	}
 	containerCluster, err := containercluster.Get(ctx, r.Client, cluster)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("get infrastructure of Cluster %q: %w", cluster.Name, err)
+	}
+	host, err := r.Hosts(containerCluster)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("find host of Cluster %q: %w", cluster.Name, err)
+	}
+	info, err := host.Info(ctx)
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("get host info: %w", err)
 	}
 	status := statusOf(info, resourcesOf(template, containerCluster))
 	if equality.Semantic.DeepEqual(template.Status, status) {

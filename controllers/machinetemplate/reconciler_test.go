@@ -57,6 +57,11 @@ func host() engine.Info {
 	return engine.Info{CPUs: 8, MemoryBytes: 16 << 30, Architecture: "arm64"}
 }
 
+// only one host is asked.
+func only(host Host) func(*infrav1.ContainerCluster) (Host, error) {
+	return func(*infrav1.ContainerCluster) (Host, error) { return host, nil }
+}
+
 func TestReconcile(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -159,7 +164,7 @@ func TestReconcile(t *testing.T) {
 						return c.SubResource(subresource).Patch(ctx, object, patch, options...)
 					},
 				}).Build()
-			r := &Reconciler{Client: api, Host: simulated.New(simulated.WithInfo(tc.info))}
+			r := &Reconciler{Client: api, Hosts: only(simulated.New(simulated.WithInfo(tc.info)))}
 			for range 2 {
 				if result, err := r.Reconcile(t.Context(), request(object)); err != nil || !result.IsZero() {
 					t.Fatalf("%s Got %+v, %v", tc.reason, result, err)
@@ -234,7 +239,7 @@ func TestReconcileWithoutEngine(t *testing.T) {
 	api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(object).WithStatusSubresource(object).Build()
 	eng := simulated.New()
 	eng.Down()
-	r := &Reconciler{Client: api, Host: eng}
+	r := &Reconciler{Client: api, Hosts: only(eng)}
 	if _, err := r.Reconcile(t.Context(), request(object)); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Want ErrUnavailable, got %v", err)
 	}
@@ -246,7 +251,7 @@ func TestReconcileWithoutEngine(t *testing.T) {
 
 func TestReconcileGone(t *testing.T) {
 	t.Parallel()
-	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).Build(), Host: simulated.New()}
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(builders.Scheme(t)).Build(), Hosts: only(simulated.New())}
 	if _, err := r.Reconcile(t.Context(), request(template())); err != nil {
 		t.Error(err)
 	}
@@ -258,7 +263,7 @@ func TestReconcileNotSelected(t *testing.T) {
 	eng := simulated.New()
 	eng.Down()
 	api := fake.NewClientBuilder().WithScheme(builders.Scheme(t)).WithObjects(template()).Build()
-	r := &Reconciler{Client: api, Host: eng, WatchFilterValue: "other"}
+	r := &Reconciler{Client: api, Hosts: only(eng), WatchFilterValue: "other"}
 	must.Get(r.Reconcile(t.Context(), request(template())))(t)
 }
 

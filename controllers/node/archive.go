@@ -32,7 +32,7 @@ import (
 )
 
 // UploadRegistries into a container, which may not have started. containerd reads them with each pull.
-func (r *Reconciler) UploadRegistries(ctx context.Context, container string, files map[string]string) error {
+func UploadRegistries(ctx context.Context, to engine.Archiver, container string, files map[string]string) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (r *Reconciler) UploadRegistries(ctx context.Context, container string, fil
 	if err != nil {
 		return err
 	}
-	if err := r.Engine.Upload(ctx, container, archive); err != nil {
+	if err := to.Upload(ctx, container, archive); err != nil {
 		return fmt.Errorf("upload registry configuration: %w", err)
 	}
 	return nil
@@ -48,8 +48,8 @@ func (r *Reconciler) UploadRegistries(ctx context.Context, container string, fil
 
 // existingRegistries are the files of the node below nodespec.RegistryDirectory, by their paths
 // from the root.
-func (r *Reconciler) existingRegistries(ctx context.Context, container string) (_ map[string]string, err error) {
-	stream, err := r.Engine.Download(ctx, container, nodespec.RegistryDirectory)
+func existingRegistries(ctx context.Context, from engine.Archiver, container string) (_ map[string]string, err error) {
+	stream, err := from.Download(ctx, container, nodespec.RegistryDirectory)
 	if errors.Is(err, engine.ErrNotFound) {
 		return nil, nil
 	}

@@ -50,7 +50,7 @@ func (r *Reconciler) copyImages(ctx context.Context, s Scope) error {
 		return reconcile.Wait{After: copyInterval}
 	}
 	defer r.copying.Unlock()
-	missing, err := nodeimages.Missing(ctx, r.Engine, s.Container.Name, s.ContainerCluster.Spec.Images)
+	missing, err := nodeimages.Missing(ctx, s.Engine, s.Container.Name, s.ContainerCluster.Spec.Images)
 	if err != nil {
 		return fmt.Errorf("find missing images of the node: %w", err)
 	}
@@ -72,12 +72,12 @@ func (r *Reconciler) copyImages(ctx context.Context, s Scope) error {
 }
 
 func (r *Reconciler) copyImage(ctx context.Context, s Scope, reference string) (err error) {
-	source, err := nodeimages.OpenSource(ctx, r.Engine, reference)
+	source, err := nodeimages.OpenSource(ctx, s.Engine, reference)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	if _, err := source.CopyTo(ctx, r.Engine, s.Container.Name); err != nil {
+	if _, err := source.CopyTo(ctx, s.Engine, s.Container.Name); err != nil {
 		return fmt.Errorf("copy image %s into the node: %w", reference, err)
 	}
 	r.Events.Eventf(s.ContainerMachine, nil, corev1.EventTypeNormal, "ImageCopied", "CopyImage", "Copied image %s into the node", reference)

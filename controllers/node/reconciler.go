@@ -38,12 +38,9 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads what a cache would have to watch.
 	Live   client.Reader
-	Engine engine.Engine
 	Events events.EventRecorder
 	// ClusterCache reaches workload clusters.
 	ClusterCache clustercache.ClusterCache
-	// Host says how large the engine's host is.
-	Host HostInfo
 
 	// resources has the appliedResources, by the key of their ContainerMachine.
 	resources sync.Map
@@ -69,6 +66,9 @@ type Scope struct {
 	Machine          *clusterv1.Machine
 	ContainerMachine *infrav1.ContainerMachine
 	Container        engine.Container
+	// Engine of the container, and Host, which says how large that of the engine is.
+	Engine engine.Engine
+	Host   HostInfo
 }
 
 // isNode reports whether Cluster API has found the machine's Node.

@@ -89,17 +89,17 @@ func (r *Reconciler) updateRegistries(ctx context.Context, s Scope, desired map[
 			return nil
 		}
 	}
-	existing, err := r.existingRegistries(ctx, container)
+	existing, err := existingRegistries(ctx, s.Engine, container)
 	if err != nil {
 		return err
 	}
 	changed := maps.Clone(desired)
 	maps.DeleteFunc(changed, func(name, content string) bool { return existing[name] == content })
-	if err := r.UploadRegistries(ctx, container, changed); err != nil {
+	if err := UploadRegistries(ctx, s.Engine, container, changed); err != nil {
 		return err
 	}
 	if stale := nodespec.StaleRegistryFiles(existing, desired); len(stale) > 0 {
-		if _, err := r.Engine.Exec(ctx, container, engine.Command{Args: append([]string{"rm", "-r", "--"}, stale...)}); err != nil {
+		if _, err := s.Engine.Exec(ctx, container, engine.Command{Args: append([]string{"rm", "-r", "--"}, stale...)}); err != nil {
 			return fmt.Errorf("remove registry configuration: %w", err)
 		}
 	}

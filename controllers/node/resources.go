@@ -103,7 +103,7 @@ func (r *Reconciler) applyResources(ctx context.Context, s Scope, wanted nodespe
 			Err: err, Condition: infrav1.ResourcesConfiguredCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineUnavailableReason,
 		}
 	}
-	change, err := planResources(ctx, r.Engine, r.Host, s.Container.Name, wanted)
+	change, err := planResources(ctx, s.Engine, s.Host, s.Container.Name, wanted)
 	if _, unavailable := errors.AsType[nodespec.ResourceError](err); unavailable {
 		return refuse(infrav1.ResourcesUnavailableReason, err)
 	}
@@ -116,7 +116,7 @@ func (r *Reconciler) applyResources(ctx context.Context, s Scope, wanted nodespe
 	if change.IsEmpty() {
 		return nil
 	}
-	if err := noderesources.Apply(ctx, r.Engine, s.Container.Name, change); err != nil {
+	if err := noderesources.Apply(ctx, s.Engine, s.Container.Name, change); err != nil {
 		return unavailable(err)
 	}
 	r.Events.Eventf(s.ContainerMachine, nil, corev1.EventTypeNormal, "ResourcesChanged", "Update", "Changed the limits of container %s to %s", s.Container.Name, wanted)

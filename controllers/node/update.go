@@ -73,7 +73,7 @@ func (r *Reconciler) updateInPlace(ctx context.Context, s Scope) error {
 		// Cluster API changes the KubeadmConfig later than the ContainerMachine.
 		return reconcile.Wait{After: updateInterval}
 	}
-	step, err := nodefiles.Advance(ctx, r.Engine, s.Container.Name, spec)
+	step, err := nodefiles.Advance(ctx, s.Engine, s.Container.Name, spec)
 	if refused, isStep := errors.AsType[*nodefiles.StepError](err); isStep && refused.IsRefused() {
 		return failed(infrav1.UpdateFailedReason, metav1.ConditionTrue, err)
 	}

@@ -37,7 +37,7 @@ func (r *Reconciler) mustDrain(ctx context.Context, active *activeCluster) (bool
 	if _, annotated := active.infrastructure.Annotations[infrav1.ServiceLoadBalancersAnnotation]; annotated {
 		return true, nil
 	}
-	containers, err := r.Engine.ListContainers(ctx, active.settings.Recorded.Owner.Select(map[string]string{
+	containers, err := active.settings.Connection.Engine.ListContainers(ctx, active.settings.Recorded.Owner.Select(map[string]string{
 		identity.LabelRole: string(identity.RoleServiceLoadBalancer),
 	}))
 	if err != nil {
@@ -49,9 +49,9 @@ func (r *Reconciler) mustDrain(ctx context.Context, active *activeCluster) (bool
 // drain the load balancers of Services. Nothing of them runs: it was stopped before.
 func (r *Reconciler) drain(ctx context.Context, active *activeCluster) (ctrl.Result, error) {
 	// A load balancer that does not exist on another engine than the cluster's may run.
-	_, err := active.settings.Recorded.Check(ctx, r.Engine)
+	_, err := active.settings.Recorded.Check(ctx, active.settings.Connection.Engine)
 	if err == nil {
-		err = r.Drain(ctx, active.settings.Config, active.settings.Recorded.Owner)
+		err = r.Drain(ctx, active.settings)
 	}
 	if err == nil {
 		return ctrl.Result{}, r.removeAnnotation(ctx, active.infrastructure)

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -93,7 +94,7 @@ func TestDrainLater(t *testing.T) {
 	w.expectCondition("False Connecting Waiting for the API server of the workload cluster")
 	w.cache.config = connected().config
 	w.reconciler = &workload.Reconciler{
-		Client: w.client, ClusterCache: w.cache, Engine: w.engine, Run: w.run, Drain: w.drain,
+		Client: w.client, ClusterCache: w.cache, Engines: engines.New(&engines.Connection{Engine: w.engine}, engines.Options{}), Run: w.run, Drain: w.drain,
 	}
 	w.reconcile()
 	w.expectCondition("")

@@ -19,6 +19,7 @@ package workload
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -32,4 +33,6 @@ func (r *Reconciler) ContainerToCluster(ctx context.Context, labels map[string]s
 }
 
 // AllClusters is what SetupWithManager maps relists with.
-func (r *Reconciler) AllClusters(ctx context.Context) []reconcile.Request { return r.allClusters(ctx) }
+func (r *Reconciler) AllClusters(ctx context.Context) []reconcile.Request {
+	return r.allClusters(ctx, types.NamespacedName{})
+}

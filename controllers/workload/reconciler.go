@@ -28,6 +28,7 @@ import (
 	"math"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -48,29 +49,23 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
-
-// Engine is what the controller needs of an engine.
-type Engine interface {
-	engineevents.Engine
-	engine.Host
-}
 
 // Reconciler starts and stops the controllers of each workload cluster.
 type Reconciler struct {
 	Client       client.Client
 	ClusterCache clustercache.ClusterCache
-	// Engine whose events are passed to the controllers of the cluster that they are about.
-	Engine Engine
+	// Engines whose events are passed to the controllers of the cluster that they are about.
+	Engines *engines.Engines
 	// Run runs the controllers of one workload cluster until ctx ends, and reports on each
 	// part. Where nothing is switched on it removes what was published, and may return.
 	Run func(ctx context.Context, settings Settings, changes Changes, report Report) error
 	// Drain removes the load balancers of Services of a workload cluster.
-	Drain func(ctx context.Context, config *rest.Config, owner identity.Owner) error
+	Drain func(ctx context.Context, settings Settings) error
 	// Limits of each workload cluster. Those of a ContainerCluster may be lower.
 	Limits infrav1.Limits
 	// WatchFilterValue restricts what is reconciled; see the flag.
@@ -107,7 +102,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			return []ctrl.Request{{NamespacedName: client.ObjectKeyFromObject(cluster)}}
 		})).
 		WatchesRawSource(source.Channel(reports, &handler.EnqueueRequestForObject{})).
-		WatchesRawSource(engineevents.Source(r.Engine, engineevents.Mapping{Container: r.containerToCluster, All: r.allClusters})).
+		WatchesRawSource(r.Engines.Source(engineevents.Mapping{Container: r.containerToCluster, All: r.allClusters})).
 		Complete(ctx, r)
 }
 
@@ -126,8 +121,12 @@ func (r *Reconciler) containerToCluster(_ context.Context, labels map[string]str
 	return []ctrl.Request{{NamespacedName: key}}
 }
 
-func (r *Reconciler) allClusters(ctx context.Context) []ctrl.Request {
-	r.runner.passOnAll()
+// allClusters on an engine. Of those on the manager's own some may have no infrastructure yet.
+func (r *Reconciler) allClusters(ctx context.Context, engine types.NamespacedName) []ctrl.Request {
+	r.runner.passOnAll(engine)
+	if engine.Name != "" {
+		return r.clustersOn(ctx, engine)
+	}
 	clusters := &clusterv1.ClusterList{}
 	if err := r.Client.List(ctx, clusters); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "Failed to list Clusters for event")
@@ -148,11 +147,28 @@ func toCluster(_ context.Context, object client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
 }
 
+func (r *Reconciler) clustersOn(ctx context.Context, engine types.NamespacedName) []ctrl.Request {
+	list := &infrav1.ContainerClusterList{}
+	if err := r.Client.List(ctx, list, client.InNamespace(engine.Namespace)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "Failed to list ContainerClusters for event")
+		return nil
+	}
+	var requests []ctrl.Request
+	for i := range list.Items {
+		if engines.NameOf(&list.Items[i]) == engine {
+			requests = append(requests, toCluster(ctx, &list.Items[i])...)
+		}
+	}
+	return requests
+}
+
 // Settings are what the controllers of a workload cluster are started with. Others stop
 // them and start them again.
 type Settings struct {
 	// Recorded are the owner of the cluster's containers, and the engine that has them.
 	Recorded containercluster.EngineRecord
+	// Connection to that engine; another one after it was replaced.
+	Connection *engines.Connection
 	// Config of a client; another one after each reconnection.
 	Config *rest.Config
 	// Storage and LoadBalancers say what is provided, SharedStorage that volumes are on the volume
@@ -229,9 +245,14 @@ func (r *Reconciler) observe(ctx context.Context, key client.ObjectKey) (*active
 	if err != nil || infrastructure == nil || !isActive(cluster, infrastructure) {
 		return nil, err
 	}
+	connection, err := r.Engines.For(infrastructure)
+	if err != nil {
+		return nil, fmt.Errorf("find engine of the cluster: %w", err)
+	}
 	spec := infrastructure.Spec
 	return &activeCluster{infrastructure: infrastructure, settings: Settings{
 		Recorded:      recorded,
+		Connection:    connection,
 		Storage:       spec.Storage.Type == infrav1.StorageNodeLocal || spec.Storage.Type == infrav1.StorageCluster,
 		SharedStorage: spec.Storage.Type == infrav1.StorageCluster,
 		LoadBalancers: spec.ServiceLoadBalancer.Type == infrav1.LoadBalancerHAProxy,

@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +33,14 @@ import (
 
 // retryInterval is the time after which a function that failed is run again.
 const retryInterval = 5 * time.Second
+
+// engineName is that of the ContainerEngine; empty = the manager's own engine.
+func (s Settings) engineName() types.NamespacedName {
+	if s.Connection == nil {
+		return types.NamespacedName{}
+	}
+	return s.Connection.Name
+}
 
 // runner runs one function per key while the manager is the leader.
 type runner struct {
@@ -204,13 +213,15 @@ func (r *runner) passOnNode(key client.ObjectKey) {
 	}
 }
 
-// passOnAll says to all functions that changes may have been missed.
-func (r *runner) passOnAll() {
+// passOnAll says to all functions on an engine that changes may have been missed.
+func (r *runner) passOnAll(engine types.NamespacedName) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	for _, one := range r.running {
-		one.changes.Services.AddAll()
-		one.changes.addNode()
+		if one.settings.engineName() == engine {
+			one.changes.Services.AddAll()
+			one.changes.addNode()
+		}
 	}
 }
 

@@ -35,9 +35,9 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
-	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -97,17 +97,17 @@ func newWorld(t *testing.T, change func(*builders.Objects)) *world {
 
 		maxVolumes: math.MaxInt32, maxLoadBalancers: math.MaxInt32, hostPorts: network.DefaultHostPorts(),
 	}
-	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Engine: w.engine, Run: w.run, Drain: w.drain}
+	w.reconciler = &workload.Reconciler{Client: w.client, ClusterCache: w.cache, Engines: engines.New(&engines.Connection{Engine: w.engine}, engines.Options{}), Run: w.run, Drain: w.drain}
 	return w
 }
 
 // connected is a ClusterCache with a connection, whose timeout is that of the real one.
 func connected() *connections { return &connections{config: &rest.Config{Timeout: 10 * time.Second}} }
 
-func (w *world) drain(_ context.Context, config *rest.Config, owner identity.Owner) error {
+func (w *world) drain(_ context.Context, settings workload.Settings) error {
 	w.drains++
-	if config != w.cache.config || owner != builders.Owner() {
-		w.t.Errorf("drained %+v with %+v", owner, config)
+	if owner := settings.Recorded.Owner; settings.Config != w.cache.config || owner != builders.Owner() {
+		w.t.Errorf("drained %+v with %+v", owner, settings.Config)
 	}
 	return w.drainError
 }
@@ -175,6 +175,7 @@ func (w *world) expect(starts, ends int) {
 			}
 			settings.Config = nil
 			want := workload.Settings{
+				Connection:    w.reconciler.Engines.Own(),
 				Network:       network.DefaultName,
 				Recorded:      containercluster.RecordOf(w.objects.ContainerCluster, builders.Cluster),
 				Storage:       w.objects.ContainerCluster.Spec.Storage.Type == infrav1.StorageNodeLocal,

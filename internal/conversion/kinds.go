@@ -31,6 +31,7 @@ func ContainerCluster() Kind[*infrav1.ContainerCluster, *infrav1alpha1.Container
 			to.Spec.LoadBalancer.HostAddress = from.Spec.LoadBalancer.HostAddress
 			to.Spec.LoadBalancer.AdditionalPorts = from.Spec.LoadBalancer.AdditionalPorts
 			to.Spec.LoadBalancer.PortMappings = from.Spec.LoadBalancer.PortMappings
+			to.Spec.EngineName = from.Spec.EngineName
 			to.Spec.Storage = from.Spec.Storage
 			to.Spec.ServiceLoadBalancer = from.Spec.ServiceLoadBalancer
 			to.Spec.Limits = from.Spec.Limits
@@ -50,6 +51,7 @@ func ContainerClusterTemplate() Kind[*infrav1.ContainerClusterTemplate, *infrav1
 			balancer := to.Spec.Template.Spec.LoadBalancer
 			to.Spec.Template.Spec.LoadBalancer = from.Spec.Template.Spec.LoadBalancer
 			to.Spec.Template.Spec.LoadBalancer.Type, to.Spec.Template.Spec.LoadBalancer.Image = balancer.Type, balancer.Image
+			to.Spec.Template.Spec.EngineName = from.Spec.Template.Spec.EngineName
 			to.Spec.Template.Spec.Storage = from.Spec.Template.Spec.Storage
 			to.Spec.Template.Spec.ServiceLoadBalancer = from.Spec.Template.Spec.ServiceLoadBalancer
 			to.Spec.Template.Spec.Limits = from.Spec.Template.Spec.Limits

@@ -18,6 +18,7 @@ package webhooks
 
 import (
 	"cmp"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
@@ -60,6 +61,7 @@ func validateCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
 	spec := field.NewPath("spec")
 	errs := validateNetwork(spec.Child("network"), cluster.Spec.Network)
 	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer, cluster.Spec.ControlPlaneEndpoint.Port)...)
+	errs = append(errs, validateEngineName(spec.Child("engineName"), cluster.Spec.EngineName)...)
 	errs = append(errs, validateEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
 	errs = append(errs, validateRoleResources(spec.Child("resources"), cluster.Spec.Resources)...)
 	errs = append(errs, validateRegistries(spec.Child("registries"), cluster.Spec.Registries)...)
@@ -91,6 +93,11 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 	if before.Spec.Storage.Type == infrav1.StorageCluster {
 		errs = append(errs, validateUnchangedOnceSet(spec.Child("storage", "type"), before.Spec.Storage.Type, after.Spec.Storage.Type,
 			"PersistentVolumes of the cluster have their data in its volume; restore the value, or create another cluster")...)
+	}
+	// An engine is recorded before anything is created there.
+	if _, recorded := before.Annotations[infrav1.EngineAnnotation]; (recorded || hasStarted(before)) && before.Spec.EngineName != after.Spec.EngineName {
+		errs = append(errs, field.Invalid(spec.Child("engineName"), after.Spec.EngineName, fmt.Sprintf(
+			"is immutable once the cluster may have containers (%q): they are on that engine; restore the value, or create another cluster", before.Spec.EngineName)))
 	}
 	if hasStarted(before) {
 		errs = append(errs, validateUnchangedOnceSet(ofNetwork.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
@@ -172,6 +179,7 @@ func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.E
 // ValidateClusterSpec checks the clusters of a template.
 func ValidateClusterSpec(path *field.Path, spec *infrav1.ContainerClusterTemplateResourceSpec) field.ErrorList {
 	errs := validateNetwork(path.Child("network"), spec.Network)
+	errs = append(errs, validateEngineName(path.Child("engineName"), spec.EngineName)...)
 	errs = append(errs, validateLoadBalancer(path.Child("loadBalancer"), infrav1.LoadBalancer{
 		Type: spec.LoadBalancer.Type, Image: spec.LoadBalancer.Image,
 		HostPort: spec.LoadBalancer.HostPort, HostAddress: spec.LoadBalancer.HostAddress,

@@ -23,5 +23,5 @@ limitations under the License.
 // well is decided by the same functions, in packages network, node and identity. What the controllers choose, such as an
 // endpoint or an image, is left to them.
 //
-//	err := webhooks.Setup(mgr, nil)
+//	err := webhooks.Setup(mgr, webhooks.Options{})
 package webhooks

@@ -56,7 +56,7 @@ type kind[T client.Object] struct {
 	accepts func(before, after T) T
 	// warn of what is possible and probably not meant; nil where there is nothing.
 	warn func(T) admission.Warnings
-	// converter of objects in other versions.
+	// converter of objects in other versions; nil where there are none.
 	converter func(*runtime.Scheme) (conversion.Converter, error)
 	// isTemplate lets the topology controller compare what must not change:
 	// it asks in a dry run what a template would become, and makes another

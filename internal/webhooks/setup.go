@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 )
 
 // Moving is called with a ContainerCluster that clusterctl is about to delete, because another
@@ -31,12 +32,20 @@ import (
 // its error refused that, or if clusterctl is started again.
 type Moving func(ctx context.Context, cluster *infrav1.ContainerCluster) error
 
+// Options of the webhooks.
+type Options struct {
+	// Moving may be nil.
+	Moving Moving
+	// AllowedEndpoints are those that ContainerEngines may have.
+	AllowedEndpoints endpoint.Allowed
+}
+
 // Setup registers the webhooks of all kinds at the manager's webhook server.
-// The configurations that lead an API server there are in config/webhook. Moving may be
-// nil.
-func Setup(mgr ctrl.Manager, moving Moving) error {
+// The configurations that lead an API server there are in config/webhook.
+func Setup(mgr ctrl.Manager, options Options) error {
 	for _, setup := range []func(ctrl.Manager) error{
-		containerCluster(moving).setup, containerClusterTemplate().setup,
+		containerEngine(options.AllowedEndpoints).setup,
+		containerCluster(options.Moving).setup, containerClusterTemplate().setup,
 		containerMachine().setup, containerMachineTemplate().setup,
 		containerMachinePool().setup, containerMachinePoolTemplate().setup,
 	} {
@@ -50,7 +59,10 @@ func Setup(mgr ctrl.Manager, moving Moving) error {
 // setup registers the webhooks of one kind.
 func (k kind[T]) setup(mgr ctrl.Manager) error {
 	var object client.Object = k.object
-	builder := ctrl.NewWebhookManagedBy(mgr, k.object).WithValidator(k).WithConverter(k.converter)
+	builder := ctrl.NewWebhookManagedBy(mgr, k.object).WithValidator(k)
+	if k.converter != nil {
+		builder = builder.WithConverter(k.converter)
+	}
 	if k.setDefaults != nil {
 		builder = builder.WithDefaulter(k)
 	}

@@ -58,10 +58,11 @@ func validateEndpoint(path *field.Path, spec infrav1.ContainerClusterSpec) field
 		}
 		return errs
 	}
-	if address, err := netip.ParseAddr(endpoint.Host); err == nil && len(errs) == 0 {
+	// That of a cluster on the engine of an object is the host's.
+	if address, err := netip.ParseAddr(endpoint.Host); err == nil && len(errs) == 0 && spec.EngineName == "" {
 		errs = validateAddress(host, address, spec.Network)
 	}
-	if endpoint.Port == haproxy.StatusPort {
+	if endpoint.Port == haproxy.StatusPort && spec.EngineName == "" {
 		errs = append(errs, field.Invalid(port, endpoint.Port, fmt.Sprintf(
 			"is reserved for the load balancer's status; use another port, such as %d", defaultPort)))
 	}
@@ -99,14 +100,15 @@ func validateHost(path *field.Path, host string) field.ErrorList {
 	return nil
 }
 
+const invalidZone = "is not a valid value of the zone label of Nodes; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"
+
 // validateFailureDomains: each becomes the label topology.kubernetes.io/zone of
 // Nodes, and a kubelet that is given none of the right form does not start.
 func validateFailureDomains(path *field.Path, domains []clusterv1.FailureDomain) field.ErrorList {
 	var errs field.ErrorList
 	for i, domain := range domains {
 		if wrong := validation.IsValidLabelValue(domain.Name); len(wrong) > 0 {
-			errs = append(errs, field.Invalid(path.Index(i).Child("name"), domain.Name,
-				"is not a valid value of the zone label of Nodes; use at most 63 letters, digits, dashes, underscores and dots, beginning and ending with a letter or digit"))
+			errs = append(errs, field.Invalid(path.Index(i).Child("name"), domain.Name, invalidZone))
 		}
 	}
 	return errs

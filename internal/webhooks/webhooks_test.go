@@ -33,6 +33,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -48,6 +49,8 @@ func update(t *testing.T, before, after client.Object) error {
 	switch after := after.(type) {
 	case *infrav1.ContainerCluster:
 		return admit(t, containerCluster(nil), before, after)
+	case *infrav1.ContainerEngine:
+		return admit(t, containerEngine(must.Get(endpoint.ParseAllowed(inputs.AllowedEndpoints()))(t)), before, after)
 	case *infrav1.ContainerClusterTemplate:
 		return admit(t, containerClusterTemplate(), before, after)
 	case *infrav1.ContainerMachine:

@@ -64,7 +64,7 @@ func TestKinds(t *testing.T) {
 	t.Parallel()
 	scheme := kinds(t)
 	found := objects(t)
-	if len(found) != 6 {
+	if len(found) != 7 {
 		t.Errorf("there are %d kinds", len(found))
 	}
 	for kind, object := range found {

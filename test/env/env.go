@@ -48,8 +48,10 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
 	configurations "github.com/capi-samples/cluster-api-provider-container/config/webhook"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/manifests"
 	"github.com/capi-samples/cluster-api-provider-container/internal/webhooks"
+	"github.com/capi-samples/cluster-api-provider-container/test/inputs"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -120,7 +122,7 @@ func serve(tb testing.TB, config *rest.Config) manifests.Server {
 	if err != nil {
 		tb.Fatalf("create manager: %v", err)
 	}
-	must.Succeed(tb, webhooks.Setup(mgr, nil))
+	must.Succeed(tb, webhooks.Setup(mgr, webhooks.Options{AllowedEndpoints: must.Get(endpoint.ParseAllowed(inputs.AllowedEndpoints()))(tb)}))
 	ctx, cancel := context.WithCancel(tb.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()

@@ -23,6 +23,7 @@ const (
 	machineTemplate = "ContainerMachineTemplate"
 	pool            = "ContainerMachinePool"
 	poolTemplate    = "ContainerMachinePoolTemplate"
+	containerEngine = "ContainerEngine"
 
 	noNetwork   = "is a predefined network of the engine, without static addresses; use another network; it is created if it does not exist"
 	noImage     = "is not a valid image reference; use NAME:TAG or NAME@DIGEST, in lower case"
@@ -43,7 +44,7 @@ const (
 // Bad is all input that is refused.
 func Bad() map[string]Input {
 	all := map[string]Input{}
-	for _, table := range []map[string]Input{badNetworks(), badEndpoints(), badClusters(), badMachines(), badMounts(), badTemplates(), badPools()} {
+	for _, table := range []map[string]Input{badNetworks(), badEndpoints(), badClusters(), badMachines(), badMounts(), badTemplates(), badPools(), badEngines()} {
 		for name, input := range table {
 			all[name] = input
 		}

@@ -43,7 +43,7 @@ func Changes() map[string]Change {
 	all := map[string]Change{}
 	for _, table := range []map[string]Change{
 		clusterGrows(), clusterStays(), clusterIsOwned(), machineChanges(), clusterTemplateChanges(), machineTemplateChanges(),
-		poolChanges(), poolTemplateChanges(),
+		poolChanges(), poolTemplateChanges(), engineChanges(),
 	} {
 		for name, change := range table {
 			all[name] = change

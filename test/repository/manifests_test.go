@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	utilcontract "sigs.k8s.io/cluster-api/util/contract"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
@@ -112,8 +113,16 @@ func TestDefinitionsFollowTheContract(t *testing.T) {
 		if want := utilcontract.CalculateCRDName(infrav1.GroupVersion.Group, kind); definition.Name != want {
 			t.Errorf("Core looks for the definition of %s by the name %s; it is %s", kind, want, definition.Name)
 		}
-		if got := definition.Labels[clusterv1.GroupVersion.Group+"/"+contract]; got != "v1alpha1_v1beta2" {
-			t.Errorf("%s says that it follows %s with %q, want both versions", definition.Name, contract, got)
+		versions := "v1alpha1_v1beta2"
+		if kind == "ContainerEngine" { // there was none before
+			versions = "v1beta2"
+		}
+		if got := definition.Labels[clusterv1.GroupVersion.Group+"/"+contract]; got != versions {
+			t.Errorf("%s says that it follows %s with %q, want %s", definition.Name, contract, got, versions)
+		}
+		// clusterctl moves engines that no Cluster owns, with their Secrets.
+		if _, moved := definition.Labels[clusterctlv1.ClusterctlMoveHierarchyLabel]; moved != (kind == "ContainerEngine") {
+			t.Errorf("%s is moved by itself: %t", definition.Name, moved)
 		}
 		if c := definition.Spec.Conversion; c == nil || c.Webhook == nil || c.Webhook.ClientConfig.Service.Name != "capcon-webhook-service" {
 			t.Errorf("%s has the conversion %+v, want the manager's webhook", definition.Name, c)
@@ -124,7 +133,7 @@ func TestDefinitionsFollowTheContract(t *testing.T) {
 	}
 	slices.Sort(kinds)
 	want := []string{
-		"ContainerCluster", "ContainerClusterTemplate", "ContainerMachine", "ContainerMachinePool",
+		"ContainerCluster", "ContainerClusterTemplate", "ContainerEngine", "ContainerMachine", "ContainerMachinePool",
 		"ContainerMachinePoolTemplate", "ContainerMachineTemplate",
 	}
 	if !slices.Equal(kinds, want) {
@@ -173,7 +182,7 @@ func TestRoleOfTheManager(t *testing.T) {
 		}
 	}
 	slices.Sort(finalizers)
-	if want := []string{"containerclusters", "containermachinepools", "containermachines"}; !slices.Equal(finalizers, want) {
+	if want := []string{"containerclusters", "containerengines", "containermachinepools", "containermachines"}; !slices.Equal(finalizers, want) {
 		t.Errorf("The manager may update the finalizers of %v, want %v", finalizers, want)
 	}
 }

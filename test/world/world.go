@@ -31,6 +31,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 	testclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -43,6 +44,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machine"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/machinepool"
@@ -78,6 +80,9 @@ type World struct {
 
 	// Exits is what the manager recorded of containers that ended.
 	Exits *engineevents.Exits
+
+	// Engines of the manager that lives now.
+	Engines *engines.Engines
 
 	// Cluster, Machine and Pool are the reconcilers of the manager that lives now.
 	Cluster *cluster.Reconciler
@@ -140,19 +145,27 @@ func APIServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch
 func (w *World) Restart() {
 	w.TB.Helper()
 	counted := w.Writes.wrap(w.Client)
-	host := hostinfo.NewKnown(facts())
+	host := hostinfo.NewKnown(w.Engine, facts())
 	w.Exits = engineevents.NewExits(w.Clock)
-	images := imagepull.NewTracker(w.Engine)
+	w.Engines = engines.New(&engines.Connection{Engine: w.Engine, Images: imagepull.NewTracker(w.Engine), Host: host}, engines.Options{})
 	w.Cluster = &cluster.Reconciler{
-		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
+		Client: counted, Engines: w.Engines, Events: w.Events,
 		LoadBalancerImage: builders.LoadBalancerImage, Clock: w.Clock, Exits: w.Exits,
 	}
 	w.Machine = &machine.Reconciler{
-		Client: counted, Engine: w.Engine, Images: images, Host: host, Events: w.Events,
-		Nodes:        &nodes.Reconciler{Client: counted, Live: w.Client, Engine: w.Engine, Events: w.Events, ClusterCache: w.ClusterCache, Host: w.Engine},
+		Client: counted, Engines: w.Engines, Events: w.Events,
+		Nodes:        &nodes.Reconciler{Client: counted, Live: w.Client, Events: w.Events, ClusterCache: w.ClusterCache},
 		ClusterCache: w.ClusterCache, Clock: w.Clock, Exits: w.Exits, Live: w.Client,
 	}
-	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Engine: w.Engine, Events: w.Events}
+	w.Pool = &machinepool.Reconciler{Client: counted, Live: w.Client, Engines: w.Engines, Events: w.Events}
+}
+
+// On lets the reconcilers find the world's engine by the name of a ContainerEngine. Its host lacks nothing.
+func (w *World) On(registry *engines.Engines, name types.NamespacedName) {
+	w.TB.Helper()
+	registry.Connection(name).Host = hostinfo.NewKnown(w.Engine, facts())
+	w.Engines = registry
+	w.Cluster.Engines, w.Machine.Engines, w.Pool.Engines = registry, registry, registry
 }
 
 // facts of a host that lacks nothing.

@@ -44,7 +44,11 @@ func Lazy(options Options) (engine.Engine, error) {
 			return nil, err
 		}
 	}
-	l := &lazy{options: options, turn: make(chan struct{}, 1)}
+	return newLazy(func(ctx context.Context) (engine.Engine, error) { return Connect(ctx, options) }), nil
+}
+
+func newLazy(connect func(context.Context) (engine.Engine, error)) engine.Engine {
+	l := &lazy{connect: connect, turn: make(chan struct{}, 1)}
 	l.Engine = forward.New(func(ctx context.Context, _ forward.Call, do func(context.Context, engine.Engine) error) error {
 		eng, err := l.engine(ctx)
 		if err != nil {
@@ -52,14 +56,14 @@ func Lazy(options Options) (engine.Engine, error) {
 		}
 		return do(ctx, eng)
 	})
-	return l, nil
+	return l
 }
 
 // lazy is an engine that is connected to when it is needed.
 type lazy struct {
 	forward.Engine
 
-	options Options
+	connect func(context.Context) (engine.Engine, error)
 	// turn holds an element while a call connects.
 	turn      chan struct{}
 	connected atomic.Pointer[engine.Engine]
@@ -83,7 +87,7 @@ func (l *lazy) engine(ctx context.Context) (engine.Engine, error) {
 	if l.closed.Load() {
 		return nil, fmt.Errorf("connection is closed: %w", engine.ErrUnavailable)
 	}
-	eng, err := Connect(ctx, l.options)
+	eng, err := l.connect(ctx)
 	var unreachable *Error
 	if errors.As(err, &unreachable) {
 		return nil, engine.WithKind(err, engine.ErrUnavailable)

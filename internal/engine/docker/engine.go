@@ -73,6 +73,12 @@ func New(endpoint string, options ...client.Opt) (*Engine, error) {
 	return &Engine{client: c, endpoint: cmp.Or(endpoint, c.DaemonHost())}, nil
 }
 
+// NewOver returns an engine whose connections dial makes. The endpoint is what messages show of it.
+func NewOver(endpoint string, dial func(ctx context.Context) (net.Conn, error)) (*Engine, error) {
+	return New(endpoint, client.WithHost("http://engine"),
+		client.WithDialContext(func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }))
+}
+
 // Close implements engine.Host.
 func (e *Engine) Close() error {
 	if e.closed.Swap(true) {
@@ -152,7 +158,7 @@ func kindOf(err error) error {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return nil
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, engine.ErrUnauthorized):
 		return engine.ErrUnauthorized
 	case client.IsErrConnectionFailed(err), errdefs.IsUnavailable(err), errors.As(err, &network):
 		return engine.ErrUnavailable

@@ -149,6 +149,8 @@ func (e *Engine) explainConnection(ctx context.Context, cause error) error {
 		return engine.WithKind(fmt.Errorf("connection accepted, but no response: %w", cause), engine.ErrUnavailable)
 	}
 	switch {
+	case errors.Is(err, engine.ErrUnauthorized), errors.Is(err, engine.ErrUnavailable):
+		return err // it says what to do
 	case errors.Is(err, fs.ErrPermission):
 		return engine.WithKind(fmt.Errorf("%w; %s", err, permissionRemedy()), engine.ErrUnauthorized)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):

@@ -25,6 +25,8 @@ limitations under the License.
 //	container_engine_events_total{kind}              events handed to the provider
 //	container_engine_events_connected                streams of events that are open, one for each controller that watches
 //	container_engine_delay_seconds_total             time that calls waited for their rate to be kept
+//
+// All have the label engine, which is empty for the manager's own.
 package metered
 
 import (
@@ -58,6 +60,10 @@ type Engine struct {
 	events                 *prometheus.CounterVec
 	connected              prometheus.Gauge
 	delay                  prometheus.Counter
+	// name in logs; empty = the manager's own.
+	name string
+	// unregister the metrics.
+	unregister func()
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -70,30 +76,39 @@ func buckets() []float64 {
 // New wraps an engine and registers its metrics. A registerer that has them
 // already, of another engine, is an error.
 func New(inner engine.Engine, registerer prometheus.Registerer, options Options) (*Engine, error) {
+	named := prometheus.Labels{"engine": options.Engine}
 	e := &Engine{
-		inner: inner, limiter: options.limiter(), fallback: options.Logger,
+		name: options.Engine, inner: inner, limiter: options.limiter(), fallback: options.Logger,
 		readLimit: cmp.Or(options.ReadLimit, defaultReadLimit), changeLimit: cmp.Or(options.ChangeLimit, defaultChangeLimit),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "container_engine_call_duration_seconds", Help: "Time a call of the container engine took.", Buckets: buckets(),
+			Name: "container_engine_call_duration_seconds", Help: "Time a call of the container engine took.", Buckets: buckets(), ConstLabels: named,
 		}, []string{"method"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "container_engine_call_errors_total", Help: "Calls of the container engine that ended with an error, by its kind.",
+			Name: "container_engine_call_errors_total", Help: "Calls of the container engine that ended with an error, by its kind.", ConstLabels: named,
 		}, []string{"method", "kind"}),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "container_engine_events_total", Help: "Events received from the container engine.",
+			Name: "container_engine_events_total", Help: "Events received from the container engine.", ConstLabels: named,
 		}, []string{"kind"}),
 		connected: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "container_engine_events_connected", Help: "Streams of events from the container engine that are open, one for each controller that watches.",
+			Name: "container_engine_events_connected", Help: "Streams of events from the container engine that are open, one for each controller that watches.", ConstLabels: named,
 		}),
 		delay: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "container_engine_delay_seconds_total", Help: "Time that calls of the container engine waited for their rate to be kept.",
+			Name: "container_engine_delay_seconds_total", Help: "Time that calls of the container engine waited for their rate to be kept.", ConstLabels: named,
 		}),
 	}
 	e.forwarded = forward.New(e.call)
+	var registered []prometheus.Collector
+	e.unregister = func() {
+		for _, collector := range registered {
+			registerer.Unregister(collector)
+		}
+	}
 	for _, collector := range []prometheus.Collector{e.duration, e.errors, e.events, e.connected, e.delay} {
 		if err := registerer.Register(collector); err != nil {
+			e.unregister()
 			return nil, fmt.Errorf("register engine metrics: %w", err)
 		}
+		registered = append(registered, collector)
 	}
 	return e, nil
 }
@@ -175,5 +190,11 @@ func (e *Engine) Events(ctx context.Context, handle func(engine.Event)) {
 	})
 }
 
-// Close implements engine.Host.
-func (e *Engine) Close() error { return e.inner.Close() }
+// Close implements engine.Host. It removes the metrics of an engine that has a name: that of an object
+// which may be created again.
+func (e *Engine) Close() error {
+	if e.name != "" {
+		e.unregister()
+	}
+	return e.inner.Close()
+}

@@ -19,6 +19,8 @@ package metered_test
 import (
 	"context"
 	"errors"
+	"maps"
+	"strings"
 	"sync"
 	"testing"
 
@@ -40,7 +42,9 @@ func values(t *testing.T, gatherer prometheus.Gatherer) map[string]uint64 {
 		for _, metric := range family.GetMetric() {
 			key := family.GetName()
 			for _, label := range metric.GetLabel() {
-				key += " " + label.GetValue()
+				if label.GetValue() != "" { // as if there was none
+					key += " " + label.GetValue()
+				}
 			}
 			if histogram := metric.GetHistogram(); histogram != nil {
 				out[key] = histogram.GetSampleCount()
@@ -94,6 +98,36 @@ func TestCallsErrorsAndEvents(t *testing.T) {
 	if _, err := inner.Info(ctx); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("Info(...) of the engine behind after Close: want ErrUnavailable, got %v", err)
 	}
+}
+
+// TestEngines: each has its metrics until it is closed.
+func TestEngines(t *testing.T) {
+	t.Parallel()
+	registry, ctx := prometheus.NewRegistry(), t.Context()
+	own := must.Get(metered.New(simulated.New(), registry, metered.Options{}))(t)
+	other := must.Get(metered.New(simulated.New(), registry, metered.Options{Engine: "team/build"}))(t)
+	for range 2 {
+		must.Get(other.Info(ctx))(t)
+	}
+	must.Get(own.Info(ctx))(t)
+	const calls = "container_engine_call_duration_seconds"
+	want := map[string]uint64{calls + " Info": 1, calls + " team/build Info": 2}
+	wantCalls := func() {
+		t.Helper()
+		got := values(t, registry)
+		maps.DeleteFunc(got, func(key string, _ uint64) bool { return !strings.HasPrefix(key, calls) })
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+	}
+	wantCalls()
+	must.Succeed(t, other.Close())
+	delete(want, calls+" team/build Info")
+	wantCalls()
+	again := must.Get(metered.New(simulated.New(), registry, metered.Options{Engine: "team/build"}))(t)
+	must.Get(again.Info(ctx))(t)
+	want[calls+" team/build Info"] = 1
+	wantCalls()
 }
 
 // TestConnectedStreams is about two watchers, as of two controllers.

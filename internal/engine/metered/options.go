@@ -41,6 +41,8 @@ type Options struct {
 	// 0 = 30 s. ChangeLimit is that of one which may change something; 0 = 5 min.
 	// A pull, saving and loading of an image and a log that is followed have none.
 	ReadLimit, ChangeLimit time.Duration
+	// Engine is the name of the engine in metrics and logs; empty = the manager's own.
+	Engine string
 	// Logger of calls whose context has none, as outside of a controller.
 	Logger logr.Logger
 }
@@ -98,7 +100,11 @@ func (e *Engine) log(ctx context.Context, c forward.Call, took time.Duration, er
 	if c.Method == methodExec || c.Method == methodConnect {
 		log = log.V(routineVerbosity)
 	}
-	pairs := []any{"method", c.Method, c.Changes, c.Object}
+	var pairs []any
+	if e.name != "" {
+		pairs = append(pairs, "engine", e.name)
+	}
+	pairs = append(pairs, "method", c.Method, c.Changes, c.Object)
 	pairs = append(pairs, c.Details...)
 	pairs = append(pairs, "duration", took.String())
 	if err != nil {

@@ -59,6 +59,8 @@ type Options struct {
 	Machine bool
 	// TLSCertFile, TLSKeyFile and TLSCAFile turn TLS on for tcp.
 	TLSCertFile, TLSKeyFile, TLSCAFile string
+	// Dial makes the connections, in place of all of the above; the URI is what messages show.
+	Dial func(ctx context.Context) (net.Conn, error)
 }
 
 // Engine is a connection to a Podman service.
@@ -145,6 +147,9 @@ func (e *Engine) open(ctx context.Context) (*link, error) {
 }
 
 func (e *Engine) dial(ctx context.Context) (*link, error) {
+	if e.options.Dial != nil {
+		return e.dialed(ctx)
+	}
 	if path, ok := strings.CutPrefix(e.options.URI, "unix://"); ok {
 		// The bindings try a socket three times before they say what is wrong.
 		connection, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
@@ -167,15 +172,50 @@ func (e *Engine) dial(ctx context.Context) (*link, error) {
 	if transport, ok := connection.Client.Transport.(*http.Transport); ok && connection.URI.Scheme == "ssh" {
 		transport.DialContext = limited(channelTimeout, transport.DialContext)
 	}
-	version := bindings.ServiceVersion(connected)
-	if version.EQ(semver.Version{}) {
-		return nil, fmt.Errorf("response is not from a Podman engine: %w", engine.ErrUnavailable)
-	}
-	if version.LT(semver.MustParse(MinimumVersion)) {
-		return nil, fmt.Errorf("unsupported version: requires Podman %s or later, found %s; upgrade it: %w",
-			MinimumVersion, version, engine.ErrUnavailable)
+	if err := checkVersion(*bindings.ServiceVersion(connected)); err != nil {
+		return nil, err
 	}
 	return &link{Connection: connection, base: e.base(connection.URI)}, nil
+}
+
+// idleTimeout ends connections that are not used, so that none outlives its credentials for long.
+const idleTimeout = 90 * time.Second
+
+// dialed returns a connection over what Options.Dial makes: the bindings only dial by themselves.
+func (e *Engine) dialed(ctx context.Context) (*link, error) {
+	transport := &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return e.options.Dial(ctx) },
+		DisableCompression: true, IdleConnTimeout: idleTimeout,
+	}
+	const base = "http://d"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/_ping", http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("create request: %w", err)
+	}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return nil, explainConnection(err)
+	}
+	defer response.Body.Close()
+	version, err := semver.ParseTolerant(response.Header.Get("Libpod-API-Version"))
+	if response.StatusCode != http.StatusOK || err != nil {
+		version = semver.Version{}
+	}
+	if err := checkVersion(version); err != nil {
+		return nil, err
+	}
+	return &link{Connection: &bindings.Connection{URI: &url.URL{Scheme: "unix"}, Client: &http.Client{Transport: transport}}, base: base}, nil
+}
+
+func checkVersion(version semver.Version) error {
+	if version.EQ(semver.Version{}) {
+		return fmt.Errorf("response is not from a Podman engine: %w", engine.ErrUnavailable)
+	}
+	if version.LT(semver.MustParse(MinimumVersion)) {
+		return fmt.Errorf("unsupported version: requires Podman %s or later, found %s; upgrade it: %w",
+			MinimumVersion, version, engine.ErrUnavailable)
+	}
+	return nil
 }
 
 // base of requests: the host is a made-up one but for tcp.
@@ -208,6 +248,8 @@ func explainConnection(err error) error {
 	var dialing *net.OpError
 	isDialing := errors.As(err, &dialing)
 	switch {
+	case errors.Is(err, engine.ErrUnauthorized), errors.Is(err, engine.ErrUnavailable):
+		return err // it says what to do
 	case isDialing && errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w; use sudo, or the rootless service of your user (systemctl --user start podman.socket), %s: %w",
 			err, another, engine.ErrUnauthorized)

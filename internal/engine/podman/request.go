@@ -217,7 +217,7 @@ func kindOf(err error) error {
 			return kind
 		}
 		return causes[answer.Because]
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, engine.ErrUnauthorized):
 		return engine.ErrUnauthorized
 	case errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		// Refused, or gone in the middle of an answer.

@@ -34,6 +34,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/clusterpower"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -44,7 +45,7 @@ import (
 func power(w *commandtest.World) func() {
 	recorder := events.NewFakeRecorder(10000)
 	reconciler := &clusterpower.Reconciler{
-		Engine: w.Engine, Events: recorder, Clock: clock{w},
+		Engines: engines.New(&engines.Connection{Engine: w.Engine}, engines.Options{}), Events: recorder, Clock: clock{w},
 		// A fake client knows the status of the kinds only that it was made with.
 		Client: interceptor.NewClient(w.Client, interceptor.Funcs{
 			SubResourcePatch: func(ctx context.Context, c client.Client, _ string, object client.Object, patch client.Patch, _ ...client.SubResourcePatchOption) error {

@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package webhooks
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
+)
+
+// +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containerengine,mutating=false,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerengines,versions=v1beta2,name=validation.containerengine.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
+
+// containerEngine: the controller refuses the same endpoints, since a manager may have no webhooks.
+func containerEngine(allowed endpoint.Allowed) kind[*infrav1.ContainerEngine] {
+	return kind[*infrav1.ContainerEngine]{
+		name: "ContainerEngine", object: &infrav1.ContainerEngine{},
+		validate:       func(engine *infrav1.ContainerEngine) field.ErrorList { return validateEngine(engine, allowed) },
+		validateUpdate: func(_, _ *infrav1.ContainerEngine) field.ErrorList { return nil },
+	}
+}
+
+func validateEngine(engine *infrav1.ContainerEngine, allowed endpoint.Allowed) field.ErrorList {
+	spec := field.NewPath("spec")
+	errs := validateEngineEndpoint(spec.Child("endpoint"), engine, allowed)
+	for _, wrong := range validation.IsDNS1123Subdomain(engine.Spec.CredentialsSecretName) {
+		errs = append(errs, field.Invalid(spec.Child("credentialsSecretName"), engine.Spec.CredentialsSecretName, wrong))
+	}
+	errs = append(errs, validateHost(spec.Child("advertiseAddress"), engine.Spec.AdvertiseAddress)...)
+	if name := engine.Spec.FailureDomain; name != "" && len(validation.IsValidLabelValue(name)) > 0 {
+		errs = append(errs, field.Invalid(spec.Child("failureDomain"), name, invalidZone))
+	}
+	return append(errs, validateCapacity(spec.Child("capacity"), engine.Spec.Capacity)...)
+}
+
+// validateEngineEndpoint shows nothing of an endpoint that has a password.
+func validateEngineEndpoint(path *field.Path, engine *infrav1.ContainerEngine, allowed endpoint.Allowed) field.ErrorList {
+	at, err := endpoint.Parse(engine.Spec.Endpoint)
+	if refused := new(endpoint.Error); errors.As(err, &refused) {
+		return field.ErrorList{field.Forbidden(path, refused.Error())}
+	}
+	if !allowed.Has(engine.Namespace, at) {
+		return field.ErrorList{field.Invalid(path, engine.Spec.Endpoint, fmt.Sprintf(
+			"is not allowed in namespace %q by the manager's flag --%s; ask the administrator of the management cluster to add it",
+			engine.Namespace, endpoint.AllowedFlag))}
+	}
+	address, err := netip.ParseAddr(at.Host)
+	if engine.Spec.AdvertiseAddress == "" && (err == nil && (address.IsLoopback() || address.IsUnspecified()) || at.Host == "localhost") {
+		return field.ErrorList{field.Required(field.NewPath("spec", "advertiseAddress"),
+			"must be set if the host of the endpoint is a loopback address: nodes and users do not reach the engine's host by it")}
+	}
+	return nil
+}
+
+// validateEngineName: whether there is such an object is the controller's to know.
+func validateEngineName(path *field.Path, name string) field.ErrorList {
+	if name == "" {
+		return nil
+	}
+	var errs field.ErrorList
+	for _, wrong := range validation.IsDNS1123Subdomain(name) {
+		errs = append(errs, field.Invalid(path, name, wrong))
+	}
+	return errs
+}
+
+func validateCapacity(path *field.Path, capacity infrav1.EngineCapacity) field.ErrorList {
+	var errs field.ErrorList
+	check := func(at *field.Path, quantity *resource.Quantity) {
+		if quantity != nil && quantity.Sign() < 0 {
+			errs = append(errs, field.Invalid(at, quantity.String(), "must not be negative"))
+		}
+	}
+	check(path.Child("cpu"), capacity.CPU)
+	check(path.Child("memory"), capacity.Memory)
+	check(path.Child("controlPlane", "cpu"), capacity.ControlPlane.CPU)
+	check(path.Child("controlPlane", "memory"), capacity.ControlPlane.Memory)
+	check(path.Child("workers", "cpu"), capacity.Workers.CPU)
+	check(path.Child("workers", "memory"), capacity.Workers.Memory)
+	return errs
+}
