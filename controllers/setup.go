@@ -68,6 +68,10 @@ type Options struct {
 	// SelfContainer is the name of the container on the same engine that
 	// this process runs in; empty = none.
 	SelfContainer string
+	// AdvertiseAddress of the engine's host, at which clients and nodes reach the ports that
+	// load balancers publish there. It is the endpoint of clusters that name none; empty means that
+	// this is the address of the load balancer on the network.
+	AdvertiseAddress string
 	// Limits of each workload cluster.
 	Limits infrav1.Limits
 	// WatchFilterValue restricts the controllers to objects with that value
@@ -96,6 +100,7 @@ const (
 func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	options.LoadBalancerImage = cmp.Or(options.LoadBalancerImage, loadbalancer.DefaultImage)
 	own := engines.Own(options.Engine)
+	own.Placement.AdvertiseAddress = options.AdvertiseAddress
 	if err := mgr.Add(own.Images); err != nil {
 		return fmt.Errorf("add image pulls: %w", err)
 	}

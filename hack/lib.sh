@@ -104,6 +104,22 @@ image_programs() {
   echo "${directory}"
 }
 
+# plane_programs prints a directory with etcd, kube-apiserver and kube-controller-manager that
+# needs no engine: KUBEBUILDER_ASSETS, or links to what the images are made of.
+plane_programs() {
+  local directory="${KUBEBUILDER_ASSETS:-${cache}/programs/plane}" program found
+  for program in program-etcd/etcd program-kubernetes/kube-apiserver program-kubernetes/kube-controller-manager; do
+    if [[ -z "${KUBEBUILDER_ASSETS:-}" ]]; then
+      mkdir -p "${directory}"
+      found="$(compgen -G "${cache}/images/artifacts/${program%/*}/*/${program#*/}" | tail -n 1 || true)"
+      [[ -z "${found}" ]] || ln --symbolic --force "${found}" "${directory}/"
+    fi
+    [[ -x "${directory}/${program#*/}" ]] ||
+      die "${program#*/} is missing in ${directory}." "Run: make images, or set KUBEBUILDER_ASSETS to a directory that has it."
+  done
+  echo "${directory}"
+}
+
 # commit prints the abbreviated commit of the checkout, with a plus sign where files have
 # changed since.
 commit() {

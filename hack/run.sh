@@ -20,12 +20,20 @@
 #   hack/run.sh KUBECONFIG    the manager of this provider alone, in a cluster that has Cluster API
 #
 # Environment:
-#   ENGINE  docker, podman or auto (default)
+#   ENGINE  docker, podman, auto (default), or memory: a management plane whose clusters are in
+#           memory, which needs no engine
+#   KUBEBUILDER_ASSETS  directory of etcd, kube-apiserver and kube-controller-manager, for memory;
+#           default: what "make images" has built
+#   FLAGS   more flags of the manager, for memory, such as --bootstrap-duration=20s
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
+  if [[ "${ENGINE:-}" == memory ]]; then
+    [[ -z "${1:-}" ]] || die "Clusters in memory have a management plane of their own." "Run: make run ENGINE=memory"
+    memory
+  fi
   use_engine
   if [[ -n "${1:-}" ]]; then
     manager "$1"
@@ -40,6 +48,18 @@ plane() {
   go build -o bin/capcon-plane ./cmd/capcon-plane
   say "export KUBECONFIG=${state}/admin.kubeconfig"
   exec bin/capcon-plane run --state-dir="${state}" --binaries="${binaries}" --api-address=127.0.0.1 -- --engine="${ENGINE}"
+}
+
+# memory never returns.
+memory() {
+  local binaries flags state="${cache}/run/memory"
+  binaries="$(plane_programs)"
+  read -ra flags <<<"${FLAGS:-}"
+  go build -o bin/capcon-plane ./cmd/capcon-plane
+  go -C e2e build -o ../bin/capcon-memory ./memory/capcon-memory
+  say "export KUBECONFIG=${state}/admin.kubeconfig"
+  exec bin/capcon-plane run --state-dir="${state}" --binaries="${binaries}" --api-address=127.0.0.1 \
+    --manager="${root}/bin/capcon-memory" -- --faults=capcon-faults ${flags[@]+"${flags[@]}"}
 }
 
 # manager without webhooks: the API server does not reach this machine.

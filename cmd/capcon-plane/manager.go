@@ -34,13 +34,6 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/release"
 )
 
-// defaultFeatures of Cluster API in the plane: ClusterClass, which capcon makes
-// its clusters of, taints that reach Nodes without a new Machine, and the
-// bootstrap format Ignition. They cost nothing until one is used. Stale caches are
-// prevented by package readyourwrites, and not by a second between two reconciles.
-const defaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true,KubeadmBootstrapFormatIgnition=true," +
-	"ReconcilerRateLimiting=false"
-
 // runManager runs the controllers until the process is terminated.
 func runManager(args []string) error {
 	storage.SealScheme()
@@ -60,7 +53,7 @@ func runManager(args []string) error {
 	flags.StringVar(&opts.MetricsAddress, "metrics-address", "0", "address of /metrics; 0 turns it off")
 	flags.IntVar(&opts.Concurrency, "concurrency", manager.DefaultConcurrency, "objects of one kind reconciled concurrently")
 	provider.addFlags(flags)
-	if err := feature.MutableGates.Set(defaultFeatures); err != nil {
+	if err := feature.MutableGates.Set(manager.DefaultFeatures); err != nil {
 		return fmt.Errorf("set feature gates: %w", err)
 	}
 	feature.MutableGates.AddFlag(flags)

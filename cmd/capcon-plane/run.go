@@ -38,6 +38,7 @@ func runDaemon(args []string) error {
 	if err != nil {
 		return fmt.Errorf("find executable: %w", err)
 	}
+	var managerProgram string
 	var managerArgs []string
 	if at := slices.Index(args, "--"); at >= 0 {
 		args, managerArgs = args[:at], args[at+1:]
@@ -61,10 +62,14 @@ func runDaemon(args []string) error {
 	flags.IntVar(&ports.Health, "health-port", ports.Health, "port of the manager's health, on 127.0.0.1")
 	flags.StringVar(&opts.PublicURL, "public-url", "", "server in the kubeconfig for the host (default https://127.0.0.1:<api-port>)")
 	flags.DurationVar(&opts.LivenessPeriod, "liveness-period", 0, "time between two liveness probes of a process, and the timeout of each (default 15s)")
+	flags.StringVar(&managerProgram, "manager", "", "program that is the manager instead of this one, with the same flags")
 	flags.DurationVar(&opts.Lifetime, "certificate-lifetime", daemon.DefaultLifetime, "lifetime of certificates, which are renewed in its last third")
 	flags.StringVar(&opts.FeatureGates, "feature-gates", "", "feature gates of Cluster API, such as A=true,B=false (default: those of the last start that had some)")
 	if err := parse(flags, args); err != nil {
 		return err
+	}
+	if managerProgram != "" {
+		opts.Manager = append([]string{managerProgram}, managerArgs...)
 	}
 	opts.Log = ctrl.Log.WithName("plane")
 	return daemon.Run(ctrl.SetupSignalHandler(), opts)

@@ -144,7 +144,7 @@ func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, imag
 // pinnedAddresses are those the load balancer must have: the endpoint's,
 // where that is an address and not a name. On the engine of an object that is the host's.
 func (s *scope) pinnedAddresses() []netip.Addr {
-	if s.IsRemote() {
+	if s.isAdvertised() {
 		return nil
 	}
 	for _, host := range []string{s.containerCluster.Spec.ControlPlaneEndpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host} {
@@ -188,12 +188,13 @@ func (s *scope) waitForExternalEndpoint() error {
 func (r *Reconciler) publish(_ context.Context, s *scope) error {
 	spec := &s.containerCluster.Spec
 	endpoint := &spec.ControlPlaneEndpoint
+	advertised := s.isAdvertised()
 	endpoint.Port = int32(s.endpointPort())
 	endpoint.Host = cmp.Or(endpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host)
 	if s.hasLoadBalancer() {
 		own := s.endpointAddress().String()
 		spec.LoadBalancer.HostPort = cmp.Or(spec.LoadBalancer.HostPort, int32(s.loadBalancer.HostPorts[s.frontendPort()]))
-		if s.IsRemote() {
+		if advertised {
 			// Nothing outside of the engine's host reaches its networks.
 			own, endpoint.Port = s.Placement.AdvertiseAddress, spec.LoadBalancer.HostPort
 			spec.LoadBalancer.HostAddress = s.hostAddress()

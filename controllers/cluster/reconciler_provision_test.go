@@ -86,6 +86,25 @@ func provisioning() map[string]reconcileTest {
 				}
 			},
 		},
+		"AdvertiseAddress": {
+			reason: "Where clients do not reach the network, the endpoint is the port on the engine's host.",
+			args: args{setup: func(_ *testing.T, w *world.World) {
+				w.Engines.Own().Placement.AdvertiseAddress = "127.0.0.1"
+			}},
+			want: want{loadBalancerReady: usable, ready: usable, provisioned: true},
+			assert: func(t *testing.T, w *world.World) {
+				t.Helper()
+				spec := get(w).Spec
+				if want := (infrav1.APIEndpoint{Host: "127.0.0.1", Port: spec.LoadBalancer.HostPort}); spec.ControlPlaneEndpoint != want || want.Port == 0 {
+					t.Errorf("the endpoint is %+v, want %+v", spec.ControlPlaneEndpoint, want)
+				}
+				found := must.Get(w.Engine.InspectContainer(t.Context(), balancer()))(t)
+				if port := found.Ports[0]; int32(port.HostPort) != spec.LoadBalancer.HostPort || port.ContainerPort != 6443 {
+					t.Errorf("the load balancer publishes %+v", found.Ports)
+				}
+			},
+			check: world.BySameManager,
+		},
 		"OwnImage": {
 			reason: "The load balancer has the image that the cluster asks for.",
 			args: args{

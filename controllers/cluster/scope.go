@@ -127,16 +127,26 @@ func familiesOf(cluster *clusterv1.Cluster) (network.Families, error) {
 	return network.FamiliesOf(ranges.Pods.CIDRBlocks, ranges.Services.CIDRBlocks)
 }
 
-// endpointPort is the one clients connect to.
+// isAdvertised reports whether the endpoint is, or will be, the port that the load balancer
+// publishes on the engine's host.
+func (s *scope) isAdvertised() bool {
+	if s.Connection == nil || s.Placement.AdvertiseAddress == "" || !s.hasLoadBalancer() {
+		return false
+	}
+	host := cmp.Or(s.containerCluster.Spec.ControlPlaneEndpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host)
+	return s.IsRemote() || host == "" || host == s.Placement.AdvertiseAddress
+}
+
+// endpointPort is the one that clients connect to.
 func (s *scope) endpointPort() uint16 {
 	port := cmp.Or(s.containerCluster.Spec.ControlPlaneEndpoint.Port, s.cluster.Spec.ControlPlaneEndpoint.Port, int32(s.backendPort()))
 	return uint16(port) //nolint:gosec // The API admits 1 to 65535.
 }
 
-// frontendPort is the one that the load balancer listens on. On the engine of an object it is published as
-// the port of the endpoint, which is another one.
+// frontendPort is the one that the load balancer listens on. An advertised endpoint has the port that
+// it is published as.
 func (s *scope) frontendPort() uint16 {
-	if s.IsRemote() {
+	if s.isAdvertised() {
 		return s.backendPort()
 	}
 	return s.endpointPort()

@@ -36,11 +36,18 @@ import (
 // +kubebuilder:webhook:verbs=create;update,path=/mutate-infrastructure-cluster-x-k8s-io-v1beta2-containercluster,mutating=true,failurePolicy=fail,sideEffects=None,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,versions=v1beta2,name=default.containercluster.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
 // +kubebuilder:webhook:verbs=create;update,path=/validate-infrastructure-cluster-x-k8s-io-v1beta2-containercluster,mutating=false,failurePolicy=fail,sideEffects=NoneOnDryRun,matchPolicy=Equivalent,groups=infrastructure.cluster.x-k8s.io,resources=containerclusters,versions=v1beta2,name=validation.containercluster.infrastructure.cluster.x-k8s.io,admissionReviewVersions=v1
 
-func containerCluster(moving Moving) kind[*infrav1.ContainerCluster] {
+func containerCluster(moving Moving, rules ...ClusterRule) kind[*infrav1.ContainerCluster] {
 	return kind[*infrav1.ContainerCluster]{
 		name: "ContainerCluster", object: &infrav1.ContainerCluster{},
 		converter:   conversion.ContainerCluster().Converter,
-		setDefaults: defaultCluster, validate: validateCluster, validateUpdate: validateClusterUpdate, warn: warnCluster,
+		setDefaults: defaultCluster, validateUpdate: validateClusterUpdate, warn: warnCluster,
+		validate: func(cluster *infrav1.ContainerCluster) field.ErrorList {
+			errs := validateCluster(cluster)
+			for _, rule := range rules {
+				errs = rule(cluster, errs)
+			}
+			return errs
+		},
 		moving: moving,
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -32,12 +33,18 @@ import (
 // its error refused that, or if clusterctl is started again.
 type Moving func(ctx context.Context, cluster *infrav1.ContainerCluster) error
 
+// ClusterRule returns what is wrong with a ContainerCluster, given what is wrong with it on an
+// engine: for a manager that provides other things than containers.
+type ClusterRule func(cluster *infrav1.ContainerCluster, errs field.ErrorList) field.ErrorList
+
 // Options of the webhooks.
 type Options struct {
 	// Moving may be nil.
 	Moving Moving
 	// AllowedEndpoints are those that ContainerEngines may have.
 	AllowedEndpoints endpoint.Allowed
+	// ClusterRules may be empty.
+	ClusterRules []ClusterRule
 }
 
 // Setup registers the webhooks of all kinds at the manager's webhook server.
@@ -45,7 +52,7 @@ type Options struct {
 func Setup(mgr ctrl.Manager, options Options) error {
 	for _, setup := range []func(ctrl.Manager) error{
 		containerEngine(options.AllowedEndpoints).setup,
-		containerCluster(options.Moving).setup, containerClusterTemplate().setup,
+		containerCluster(options.Moving, options.ClusterRules...).setup, containerClusterTemplate().setup,
 		containerMachine().setup, containerMachineTemplate().setup,
 		containerMachinePool().setup, containerMachinePoolTemplate().setup,
 	} {

@@ -103,6 +103,21 @@ func (e *Engine) ReadFile(containerName, name string) ([]byte, error) {
 	return content, err
 }
 
+// Files reads all files below a directory of a container, by their paths relative to it.
+func (e *Engine) Files(containerName, directory string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := e.with(containerName, func(c *container) error {
+		all, inside, _, err := c.locate(directory)
+		for name, existing := range all.below(inside) {
+			if existing.header.Typeflag == tar.TypeReg {
+				files[strings.TrimPrefix(name, "/")] = bytes.Clone(existing.content)
+			}
+		}
+		return err
+	})
+	return files, err
+}
+
 // FileHeader returns owner, mode and kind of a file, or of the symbolic link
 // that it is.
 func (e *Engine) FileHeader(containerName, name string) (tar.Header, error) {

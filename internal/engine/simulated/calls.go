@@ -44,6 +44,9 @@ type Call struct {
 type hooks struct {
 	mu      sync.Mutex
 	journal []Call
+	// calls made so far, and whether the journal does not have them.
+	calls   int
+	forgets bool
 	fail    map[string][]error
 	before  []func(Call) error
 	after   []func(Call) error
@@ -73,7 +76,7 @@ func (e *Engine) MutatingCalls() []Call {
 
 // ResetJournal forgets the calls made so far and counts from 1 again.
 func (e *Engine) ResetJournal() {
-	e.script(func(h *hooks) { h.journal = nil })
+	e.script(func(h *hooks) { h.journal, h.calls = nil, 0 })
 }
 
 // FailNext lets the next call of the method return err, without any effect.
@@ -207,8 +210,11 @@ func (e *Engine) begin(ctx context.Context, call Call) (Call, error) {
 		return call, err
 	}
 	e.hooks.mu.Lock()
-	call.Number = len(e.hooks.journal) + 1
-	e.hooks.journal = append(e.hooks.journal, call)
+	e.hooks.calls++
+	call.Number = e.hooks.calls
+	if !e.hooks.forgets {
+		e.hooks.journal = append(e.hooks.journal, call)
+	}
 	var planned error
 	if errs := e.hooks.fail[call.Method]; len(errs) > 0 {
 		planned, e.hooks.fail[call.Method] = errs[0], errs[1:]

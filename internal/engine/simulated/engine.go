@@ -52,8 +52,10 @@ type Engine struct {
 	missingPaths map[string]bool
 	cdiDevices   map[string]bool
 	// hostPorts are taken by processes of the host.
-	hostPorts   map[uint16]bool
-	nextPort    uint16
+	hostPorts map[uint16]bool
+	nextPort  uint16
+	// portFree reports whether a port is free on the host of this process; nil = it is.
+	portFree    func(uint16) bool
 	subscribers map[*subscriber]struct{}
 }
 
@@ -87,6 +89,17 @@ func WithInfo(info engine.Info) Option {
 // 172.31.0.0/16.
 func WithSubnets(pool ...netip.Prefix) Option {
 	return func(e *Engine) { e.pool = pool }
+}
+
+// WithHostPorts sets which ports are free on the host of this process. By default, only other
+// containers and OccupyHostPort take one.
+func WithHostPorts(free func(port uint16) bool) Option {
+	return func(e *Engine) { e.portFree = free }
+}
+
+// WithoutJournal lets the engine forget the calls that were made, for a process that runs for long.
+func WithoutJournal() Option {
+	return func(e *Engine) { e.hooks.forgets = true }
 }
 
 // firstDynamicPort is where Linux' range of ephemeral ports begins, from which

@@ -109,7 +109,7 @@ func (e *Engine) startable(c *container) error {
 }
 
 func (e *Engine) portTaken(want engine.PortBinding) bool {
-	if want.Protocol == engine.ProtocolTCP && e.hostPorts[want.HostPort] {
+	if want.Protocol == engine.ProtocolTCP && (e.hostPorts[want.HostPort] || e.portFree != nil && !e.portFree(want.HostPort)) {
 		return true
 	}
 	for _, other := range e.containers {

@@ -196,3 +196,34 @@ func TestSwitchStorage(t *testing.T) {
 		}
 	}
 }
+
+// TestLongRun: what a manager needs that runs on the simulated engine for days.
+func TestLongRun(t *testing.T) {
+	t.Parallel()
+	const first = 32768
+	eng := simulated.New(simulated.WithoutJournal(), simulated.WithHostPorts(func(port uint16) bool { return port != first }))
+	var numbers []int
+	eng.OnCall(func(call simulated.Call) error {
+		numbers = append(numbers, call.Number)
+		return nil
+	})
+	eng.AddImage(engine.Image{Tags: []string{"node:v1"}}, nil)
+	must.Get(eng.CreateContainer(t.Context(), engine.Spec{
+		Name: "a", Image: "node:v1", Ports: []engine.PortBinding{{ContainerPort: 6443, Protocol: engine.ProtocolTCP}},
+	}))(t)
+	must.Succeed(t, eng.StartContainer(t.Context(), "a"))
+	if calls := eng.Journal(); len(calls) > 0 {
+		t.Errorf("the journal has %v", calls)
+	}
+	if diff := cmp.Diff([]int{1, 2}, numbers); diff != "" {
+		t.Errorf("numbers of calls: -want, +got:\n%s", diff)
+	}
+	if got := must.Get(eng.Observe("a"))(t).Ports[0].HostPort; got != first+1 {
+		t.Errorf("the engine chose port %d, want the first that is free, %d", got, first+1)
+	}
+	must.Succeed(t, eng.WriteFile("a", "/opt/b/steps/1/path", []byte("/etc/c")))
+	must.Succeed(t, eng.WriteFile("a", "/opt/other", nil))
+	if diff := cmp.Diff(map[string][]byte{"steps/1/path": []byte("/etc/c")}, must.Get(eng.Files("a", "/opt/b"))(t)); diff != "" {
+		t.Errorf("Files(...): -want, +got:\n%s", diff)
+	}
+}

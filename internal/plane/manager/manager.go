@@ -89,6 +89,13 @@ const (
 	connectionRetry = time.Second
 )
 
+// DefaultFeatures are the feature gates of Cluster API in the plane: ClusterClass, which capcon makes
+// its clusters of, taints that reach Nodes without a new Machine, and the
+// bootstrap format Ignition. They cost nothing until one is used. Stale caches are
+// prevented by package readyourwrites, and not by a second between two reconciles.
+const DefaultFeatures = "ClusterTopology=true,MachineTaintPropagation=true,KubeadmBootstrapFormatIgnition=true," +
+	"ReconcilerRateLimiting=false"
+
 // syncPeriod is how often everything is reconciled without an event, as in Cluster API's
 // managers.
 func syncPeriod() *time.Duration { return ptr.To(10 * time.Minute) }

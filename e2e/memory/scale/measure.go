@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticks of processor time that Linux counts in a second.
+const ticks = 100
+
+// observation is what was used until now.
+type observation struct {
+	at time.Time
+	// processor time and memory (now, and at most) of each process.
+	processor map[string]time.Duration
+	memory    map[string]int64
+	// requests of the manager to the API server of the plane and to those of clusters, and
+	// those that write in the plane.
+	plane, clusters, writes float64
+	reconciles              float64
+}
+
+// The metrics of the manager.
+const (
+	requestsMetric   = "rest_client_requests_total"
+	reconcilesMetric = "controller_runtime_reconcile_total"
+)
+
+// planeHost is the label of requests to the plane.
+const planeHost = `host="127.0.0.1:16443"`
+
+func (b *bench) observe(ctx context.Context) (observation, error) {
+	o := observation{at: time.Now(), processor: map[string]time.Duration{}, memory: map[string]int64{}}
+	children, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return o, fmt.Errorf("list processes: %w", err)
+	}
+	for _, file := range children {
+		o.process(file, b.plane)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+metricsAddress+"/metrics", http.NoBody)
+	if err != nil {
+		return o, fmt.Errorf("make request: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return o, fmt.Errorf("get metrics of the manager: %w", err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		o.metric(lines.Text())
+	}
+	return o, lines.Err()
+}
+
+// process adds one that the plane has started; others, and those that have ended, are left out.
+func (o *observation) process(file string, plane int) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return
+	}
+	// The name is in parentheses and may have spaces.
+	open, end := strings.IndexByte(string(content), '('), strings.LastIndexByte(string(content), ')')
+	fields := strings.Fields(string(content[end+1:]))
+	const parent, user, system = 1, 11, 12
+	if fields[parent] != strconv.Itoa(plane) {
+		return
+	}
+	name := string(content[open+1 : end])
+	for _, field := range []int{user, system} {
+		used, _ := strconv.Atoi(fields[field]) // it is a number
+		o.processor[name] += time.Duration(used) * time.Second / ticks
+	}
+	status, err := os.ReadFile(filepath.Join(filepath.Dir(file), "status"))
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(status)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == "VmRSS:" {
+			kilobytes, _ := strconv.ParseInt(words[1], 10, 64) // it is a number
+			o.memory[name] = kilobytes << 10
+		}
+	}
+}
+
+func (o *observation) metric(line string) {
+	name, rest, found := strings.Cut(line, "{")
+	labels, text, ended := strings.Cut(rest, "} ")
+	value, err := strconv.ParseFloat(text, 64)
+	if !found || !ended || err != nil {
+		return
+	}
+	switch {
+	case name == reconcilesMetric:
+		o.reconciles += value
+	case name != requestsMetric:
+	case !strings.Contains(labels, planeHost):
+		o.clusters += value
+	default:
+		o.plane += value
+		if !strings.Contains(labels, `method="GET"`) {
+			o.writes += value
+		}
+	}
+}
+
+// since is what was used after another observation; memory is that of now.
+func (o observation) since(before observation) observation {
+	o.at = time.Time{}.Add(o.at.Sub(before.at))
+	processor := map[string]time.Duration{}
+	for name, used := range o.processor {
+		processor[name] = used - before.processor[name]
+	}
+	o.processor = processor
+	o.plane, o.clusters, o.writes, o.reconciles = o.plane-before.plane, o.clusters-before.clusters, o.writes-before.writes, o.reconciles-before.reconciles
+	return o
+}
+
+const header = "step            seconds  requests  writes  per object  to clusters  reconciles  processor seconds, MiB of each process"
+
+func (o observation) row(step string, objects int) string {
+	var processes []string
+	for _, name := range slices.Sorted(maps.Keys(o.processor)) {
+		processes = append(processes, fmt.Sprintf("%s %.1f s, %d", name, o.processor[name].Seconds(), o.memory[name]>>20))
+	}
+	return fmt.Sprintf("%-14s %8.1f %9.0f %7.0f %11.1f %12.0f %11.0f  %s", step, o.at.Sub(time.Time{}).Seconds(),
+		o.plane, o.writes, o.writes/float64(objects), o.clusters, o.reconciles, strings.Join(processes, "; "))
+}
