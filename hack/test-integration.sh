@@ -34,8 +34,11 @@ readonly tests='^TestIntegration'
 main() {
   local packages=("$@")
   use_engine
+  local all=yes
   if ((${#packages[@]} == 0)); then
     mapfile -t packages < <(packages_with_tests)
+  else
+    all=no
   fi
   CAPCON_PLANE_BINARIES="$(image_programs "${plane_image}")"
   export CAPCON_PLANE_BINARIES
@@ -43,12 +46,18 @@ main() {
   # Two packages at a time: the other engine's suite may run alongside them, and tests on an
   # overloaded host fail by their limits.
   RACE=yes hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" -p=2 -timeout="${TIMEOUT:-20m}" "${packages[@]}"
+  # The contract kit, which uses no engine. Cluster API is not compiled again for the race detector.
+  if [[ "${all}" == yes ]] && in_scope 0; then
+    MODULE=contract/test hack/test-go.sh "integration-contract-${ENGINE}" -count=1 -run "${tests}" -timeout="${TIMEOUT:-20m}" ./...
+    MODULE=template hack/test-go.sh "integration-template-${ENGINE}" -count=1 -run "${tests}" -timeout="${TIMEOUT:-20m}" ./...
+  fi
 }
 
 # packages_with_tests are all but those of the other engines, and those of SCOPE.
 packages_with_tests() {
   local package position=0
   grep --recursive --files-with-matches --include='*_test.go' --exclude-dir=lab '^func TestIntegration' . |
+    grep --invert-match --extended-regexp '^\./(contract|template)/' |
     xargs --no-run-if-empty --max-args=1 dirname | sort --unique |
     while IFS= read -r package; do
       case "${package}" in

@@ -34,6 +34,7 @@ main() {
   if (($# == 0)); then
     # Cluster API's framework is not compiled a second time for the race detector.
     MODULE=e2e hack/test-go.sh unit-e2e -short ./...
+    MODULE=contract hack/test-go.sh unit-contract -short ./...
   fi
 }
 

@@ -43,7 +43,7 @@ main() {
   same "kind's files in node images and its library" \
     "$(required lab/images/builder/go.mod sigs.k8s.io/kind)" "$(required e2e/go.mod sigs.k8s.io/kind)"
   local directory module version
-  for directory in e2e lab; do
+  for directory in contract contract/test e2e lab template; do
     while read -r module version; do
       same "${module} in go.mod and in ${directory}/go.mod" "$(required go.mod "${module}")" "${version}"
     done < <(shared go.mod "${directory}/go.mod")
@@ -51,7 +51,7 @@ main() {
   while IFS= read -r module; do
     same "the Go version of go.mod and of ${module}" \
       "$(go_minor go.mod)" "$(go_minor "${module}")"
-  done < <(source_files 'lab/images/*/go.mod' e2e/go.mod lab/go.mod)
+  done < <(source_files 'lab/images/*/go.mod' contract/go.mod contract/test/go.mod e2e/go.mod lab/go.mod template/go.mod)
   if ((${#wrong[@]} > 0)); then
     die "Versions do not agree:" "${wrong[@]}"
   fi
