@@ -216,7 +216,7 @@ func (w *world) pause(ctx context.Context, paused bool) error {
 	return w.edit(ctx, cluster, func() { cluster.Spec.Paused = ptr.To(paused) })
 }
 
-// touch changes something of the Cluster that means nothing, so that everybody looks at it.
+// touch changes something of the Cluster that means nothing, so that all controllers look at it.
 func (w *world) touch(ctx context.Context) error {
 	cluster := w.cluster()
 	return w.edit(ctx, cluster, func() {

@@ -162,7 +162,7 @@ func (w *world) domainsAreCopied(ctx context.Context) error {
 	})
 }
 
-// staysTheSame waits for quiet, lets everybody look at the Cluster again, and checks that nothing
+// staysTheSame waits for quiet, lets all controllers look at the Cluster again, and checks that nothing
 // is written.
 func (w *world) staysTheSame(ctx context.Context, object *unstructured.Unstructured) error {
 	if err := w.quiet(ctx, object); err != nil {
@@ -259,7 +259,7 @@ func externalCluster() scenario {
 	}}
 }
 
-// externalHost is an address for documentation (RFC 5737): nobody connects to it.
+// externalHost is an address for documentation (RFC 5737): no client connects to it.
 const externalHost = "192.0.2.10"
 
 // manageExternally does what another system does.

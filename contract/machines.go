@@ -99,7 +99,7 @@ func (w *world) waits(ctx context.Context, object *unstructured.Unstructured) er
 		return err
 	}
 	if isProvisioned(object) {
-		return fmt.Errorf("it does not wait: %s", state(object)) //nolint:err113 // Nobody asks for it.
+		return fmt.Errorf("it does not wait: %s", state(object)) //nolint:err113 // No caller asks for it.
 	}
 	return w.exists(ctx, object, false)
 }

@@ -32,7 +32,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/contract/internal/environment"
 )
 
-// Manager tells a provider's manager where it runs.
+// Manager says to a provider's manager where it runs.
 type Manager = environment.Manager
 
 // Provider is the provider to test. Exactly one of Command, Run and Kubeconfig says how it runs.

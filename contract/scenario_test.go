@@ -56,7 +56,7 @@ func TestScenario(t *testing.T) {
 			map[string]string{"A": "fail seen", "B": "not applicable not reached, because A fails", "C": "not applicable not reached, because A fails"},
 		},
 		"NotEssential": {
-			"The scenario goes on.",
+			"The scenario continues.",
 			[]step{{rule: "A", run: fail}, {rule: "B", run: pass}},
 			map[string]string{"A": "fail seen", "B": "pass "},
 		},

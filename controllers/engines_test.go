@@ -142,7 +142,7 @@ func TestSeveralEngines(t *testing.T) {
 	}
 }
 
-// TestEndpointOnAnotherHost: what is published there is the endpoint, because nobody reaches its networks.
+// TestEndpointOnAnotherHost: what is published there is the endpoint, because no client reaches its networks.
 func TestEndpointOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t)
@@ -186,7 +186,7 @@ func TestEndpointOnAnotherHost(t *testing.T) {
 	}
 }
 
-// TestMaintenance: no cluster is created on the engine, and one that has begun is completed.
+// TestMaintenance: no cluster is created on the engine, and one that was started is completed.
 func TestMaintenance(t *testing.T) {
 	t.Parallel()
 	s := newSeveral(t)

@@ -220,15 +220,21 @@ provide_clusterctl() {
 }
 
 run_once() {
-  local into="$1" kubeconfig="" skip_cleanup=() result=0
+  local into="$1" kubeconfig="" skip_cleanup=() gates=() result=0
   rm -rf "${into}"
   mkdir -p "${into}"
   sed -e "s#\.\./\.\./\.\./_artifacts/e2e/components#${components}#" -e "s#\.\./\.\./\.\./_artifacts/e2e/run#${into}#" \
     -e "s#\.\./\.\./\.\./#${root}/#" -e "s#remain-stable: \[2m#remain-stable: [${remain_stable}#" e2e/upstream/config/container.yaml >"${into}/container.yaml"
+  if wants 'Runtime SDK'; then
+    gates=(--feature-gates RuntimeSDK=true)
+  fi
+  if wants 'in-place'; then
+    export EXP_IN_PLACE_UPDATES=true CONTAINER_RUNTIME_EXTENSION=true
+  fi
   if [[ "${management}" == plane ]]; then
     kubeconfig="${into}/plane.kubeconfig"
     # The caller asks for the result, so that nothing here ends the script.
-    bin/capcon plane up --engine "${ENGINE}" || return
+    bin/capcon plane up --engine "${ENGINE}" "${gates[@]}" || return
     bin/capcon kubeconfig --management --engine "${ENGINE}" >"${kubeconfig}" || return
   fi
   if [[ -n "${SKIP_CLEANUP:-}" ]]; then

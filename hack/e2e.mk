@@ -137,6 +137,13 @@ dual-stack: ## Kubernetes' tests of clusters with both IP families, on one
 load-balancer: ## Kubernetes' tests of Services of type LoadBalancer
 	@SUITE=load-balancer hack/e2e-conformance.sh
 
+contract: ## Test this provider, Cluster API's in memory, and the template with the contract kit (uses no containers)
+	@MODULE=contract/test hack/test-integration.sh ./...
+	@MODULE=template hack/test-integration.sh ./...
+
+memory: ## The life of a cluster in memory (uses no containers)
+	@MODULE=e2e hack/test-integration.sh ./memory/...
+
 target: ## Provide images and components for another project's e2e suite, in _artifacts/e2e
 	@hack/e2e-capi.sh prepare
 

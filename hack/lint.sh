@@ -41,9 +41,6 @@ main() {
   # It waits where another one runs, as that of an editor.
   "${lint}" run --allow-serial-runners "$@"
   (cd lab && "${lint}" run --allow-serial-runners "$@")
-  (cd contract && "${lint}" run --allow-serial-runners "$@")
-  (cd contract/test && "${lint}" run --allow-serial-runners "$@")
-  (cd template && "${lint}" run --allow-serial-runners "$@")
   cd e2e
   "${lint}" run --allow-serial-runners --build-tags e2e "$@"
 }

@@ -23,6 +23,7 @@
 #   TIMEOUT of a package's tests; default 20m
 #   SCOPE   which of the packages whose tests use no engine: all (default), none, or I/N,
 #           the Ith share of N engines
+#   MODULE  run the packages given in that module, without the race detector
 
 # shellcheck source=hack/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -34,30 +35,27 @@ readonly tests='^TestIntegration'
 main() {
   local packages=("$@")
   use_engine
-  local all=yes
   if ((${#packages[@]} == 0)); then
     mapfile -t packages < <(packages_with_tests)
-  else
-    all=no
   fi
   CAPCON_PLANE_BINARIES="$(image_programs "${plane_image}")"
   export CAPCON_PLANE_BINARIES
   export KUBEBUILDER_ASSETS="${CAPCON_PLANE_BINARIES}"
+  if [[ -n "${MODULE:-}" ]]; then
+    # Cluster API is not compiled again for the race detector.
+    hack/test-go.sh "integration-${MODULE//\//-}" -count=1 -run "${tests}" -timeout="${TIMEOUT:-25m}" "${packages[@]}"
+    return
+  fi
   # Two packages at a time: the other engine's suite may run alongside them, and tests on an
   # overloaded host fail by their limits.
   RACE=yes hack/test-go.sh "integration-${ENGINE}" -count=1 -run "${tests}" -p=2 -timeout="${TIMEOUT:-20m}" "${packages[@]}"
-  # The contract kit, which uses no engine. Cluster API is not compiled again for the race detector.
-  if [[ "${all}" == yes ]] && in_scope 0; then
-    MODULE=contract/test hack/test-go.sh "integration-contract-${ENGINE}" -count=1 -run "${tests}" -timeout="${TIMEOUT:-20m}" ./...
-    MODULE=template hack/test-go.sh "integration-template-${ENGINE}" -count=1 -run "${tests}" -timeout="${TIMEOUT:-20m}" ./...
-  fi
 }
 
 # packages_with_tests are all but those of the other engines, and those of SCOPE.
 packages_with_tests() {
   local package position=0
   grep --recursive --files-with-matches --include='*_test.go' --exclude-dir=lab '^func TestIntegration' . |
-    grep --invert-match --extended-regexp '^\./(contract|template)/' |
+    grep --invert-match --extended-regexp '^\./(contract|e2e|template)/' |
     xargs --no-run-if-empty --max-args=1 dirname | sort --unique |
     while IFS= read -r package; do
       case "${package}" in

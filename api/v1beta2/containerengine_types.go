@@ -51,7 +51,7 @@ const (
 type ContainerEngineSpec struct {
 	// endpoint of the engine's API: tcp://HOST[:PORT], always with TLS, port 2376 by default; or
 	// ssh://USER@HOST[:PORT][/SOCKET], where SOCKET is the engine's socket on that host,
-	// /var/run/docker.sock by default. Docker and Podman are told apart by their response. Sockets
+	// /var/run/docker.sock by default. Docker and Podman are distinguished by their response. Sockets
 	// of the manager's host are not reached by objects: the engine there needs none. The manager
 	// must allow the endpoint, by its flag --allowed-engine-endpoints.
 	// +required

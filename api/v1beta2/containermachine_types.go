@@ -41,7 +41,8 @@ const (
 
 	// InPlaceUpdatesLabel on a Namespace, with the value InPlaceUpdatesEnabled, lets the Runtime Extension of this
 	// provider update the Machines in it, if it is installed.
-	InPlaceUpdatesLabel   = "container.infrastructure.cluster.x-k8s.io/in-place-updates"
+	InPlaceUpdatesLabel = "container.infrastructure.cluster.x-k8s.io/in-place-updates"
+	// InPlaceUpdatesEnabled is the value of InPlaceUpdatesLabel.
 	InPlaceUpdatesEnabled = "enabled"
 
 	// EngineNameAnnotation on a ContainerMachine names the ContainerEngine that its container is on. The

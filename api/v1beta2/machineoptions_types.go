@@ -20,6 +20,8 @@ import (
 	"cmp"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 )
 
 // PortProtocol is the protocol of a published port.
@@ -179,9 +181,9 @@ func (r MachineResources) Or(others MachineResources) MachineResources {
 	return MachineResources{CPU: cmp.Or(r.CPU, others.CPU), Memory: cmp.Or(r.Memory, others.Memory), Pids: cmp.Or(r.Pids, others.Pids)}
 }
 
-// Of returns the limits of machines of a role.
-func (r RoleResources) Of(controlPlane bool) MachineResources {
-	if controlPlane {
+// Of returns the limits of a machine by its role.
+func (r RoleResources) Of(machine *clusterv1.Machine) MachineResources {
+	if _, isControlPlane := machine.Labels[clusterv1.MachineControlPlaneLabel]; isControlPlane {
 		return r.ControlPlane
 	}
 	return r.Workers

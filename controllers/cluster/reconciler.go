@@ -143,7 +143,7 @@ func (r *Reconciler) reconcileOnEngine(ctx context.Context, cluster *clusterv1.C
 // reconcileNormal observes and acts, phase by phase.
 func (r *Reconciler) reconcileNormal(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
-		// A cluster that has begun on an engine is completed there.
+		// A cluster that was started on an engine is completed there.
 		r.checkMaintenance,
 		// A host that cannot run nodes is reported before anything is created on it. Once
 		// provisioned, neither this nor the network keeps the load balancer from following

@@ -101,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		r.countMachines,
 		// An engine that nothing is on is not needed for its deletion.
 		r.release,
-		// Nobody has the manager dial what its administrator did not allow.
+		// No user has the manager dial what its administrator did not allow.
 		r.checkEndpoint,
 		// Who says that an engine is lost does not want to hear of it again.
 		r.checkLost,

@@ -71,7 +71,7 @@ func TestSecret(t *testing.T) {
 	f.engines.Disconnect(types.NamespacedName{Namespace: namespace, Name: "other"}, nil)
 }
 
-// TestMovedAway: the manager of the former management cluster lets go of the engine.
+// TestMovedAway: the manager of the former management cluster releases the engine.
 func TestMovedAway(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, nil, clusterOn("c"))

@@ -138,7 +138,7 @@ const BusyInterval = time.Second
 // Own returns the connection to the manager's own engine.
 func (e *Engines) Own() *Connection { return e.own }
 
-// For returns the engine of an object, or an *UnavailableError. It waits for nothing.
+// For returns the engine of an object, or an *UnavailableError. It does not wait.
 func (e *Engines) For(object client.Object) (*Connection, error) {
 	name := NameOf(object)
 	if name == (types.NamespacedName{}) {

@@ -85,7 +85,8 @@ func call(t *testing.T, server *httptest.Server, path string, request, response 
 	t.Helper()
 	body := must.Get(json.Marshal(request))(t)
 	post := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+hookPath+path, bytes.NewReader(body)))(t)
-	answer := must.Get(server.Client().Do(post))(t)
+	answer, err := server.Client().Do(post)
+	must.Succeed(t, err)
 	defer func() { must.Succeed(t, answer.Body.Close()) }()
 	must.Succeed(t, json.NewDecoder(answer.Body).Decode(response))
 }

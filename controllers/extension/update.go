@@ -105,7 +105,7 @@ func (h *Handlers) update(ctx context.Context, desired runtimehooksv1.UpdateMach
 	if err != nil {
 		return "", err //nolint:wrapcheck // it says what was read
 	}
-	remaining, err := nodes.Remaining(ctx, h.Engine, h.Host, container, nodes.Resources(&desired.Machine, own, cluster), files)
+	remaining, err := nodes.Desired{Limits: nodes.Resources(&desired.Machine, own, cluster), Files: files}.Remaining(ctx, h.Engine, h.Host, container)
 	if err != nil {
 		return "", err //nolint:wrapcheck // it says what was observed
 	}
@@ -116,7 +116,7 @@ func (h *Handlers) update(ctx context.Context, desired runtimehooksv1.UpdateMach
 }
 
 // onEngine is what the controller reports of a node on a ContainerEngine, which only the manager that leads reaches. The
-// condition is not there before the controller has begun.
+// condition is not there before the controller has started.
 func onEngine(machine *infrav1.ContainerMachine, name string) string {
 	condition := conditions.Get(machine, infrav1.UpdatingCondition)
 	switch {

@@ -94,7 +94,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile brings one ContainerMachine closer to its spec.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	containerMachine := &infrav1.ContainerMachine{}
 	if err := r.Client.Get(ctx, request.NamespacedName, containerMachine); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -127,11 +127,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		return ctrl.Result{RequeueAfter: engines.BusyInterval}, nil
 	}
 	defer leave()
-	s.conditions = slices.Clone(containerMachine.Status.Conditions)
-	if err := s.preparePatch(containerMachine, r.Client); err != nil {
+	return r.reconcileOnEngine(ctx, s)
+}
+
+// reconcileOnEngine writes the status in the end, whatever was reached.
+func (r *Reconciler) reconcileOnEngine(ctx context.Context, s *scope) (_ ctrl.Result, rerr error) {
+	s.conditions = slices.Clone(s.containerMachine.Status.Conditions)
+	if err := s.preparePatch(s.containerMachine, r.Client); err != nil {
 		return ctrl.Result{}, err
 	}
-	reconcile.MarkActive(containerMachine)
+	reconcile.MarkActive(s.containerMachine)
 	defer func() {
 		err := s.patch(ctx)
 		if err == nil {
@@ -139,7 +144,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		}
 		rerr = errors.Join(rerr, reconcile.IgnoreGone(err))
 	}()
-	if !containerMachine.DeletionTimestamp.IsZero() {
+	if !s.containerMachine.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, s)
 	}
 	return r.reconcileNormal(ctx, s)

@@ -29,7 +29,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
-	"sigs.k8s.io/cluster-api/util"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
@@ -56,7 +55,7 @@ func roleResources(machine *clusterv1.Machine, cluster *infrav1.ContainerCluster
 	if cluster == nil {
 		return infrav1.MachineResources{}
 	}
-	return cluster.Spec.Resources.Of(util.IsControlPlaneMachine(machine))
+	return cluster.Spec.Resources.Of(machine)
 }
 
 // appliedResources are what one run of a container has. An engine may forget them when it ends.

@@ -128,23 +128,29 @@ func Files(ctx context.Context, reader client.Reader, machine *clusterv1.Machine
 	return spec, nil
 }
 
+// Desired is what a node is to have.
+type Desired struct {
+	Limits nodespec.Resources
+	Files  nodefiles.Spec
+}
+
 // Remaining says what a running node still lacks of its limits and files; empty = nothing. It changes nothing. The text
 // is the same as long as the node is.
-func Remaining(ctx context.Context, eng engine.Executor, host HostInfo, container string, limits nodespec.Resources, spec nodefiles.Spec) (string, error) {
-	if limits != (nodespec.Resources{}) {
-		change, err := planResources(ctx, eng, host, container, limits)
+func (d Desired) Remaining(ctx context.Context, eng engine.Executor, host HostInfo, container string) (string, error) {
+	if d.Limits != (nodespec.Resources{}) {
+		change, err := planResources(ctx, eng, host, container, d.Limits)
 		if err != nil {
 			return "", err
 		}
 		if !change.IsEmpty() {
-			return fmt.Sprintf("change the limits of node %s to %s", container, limits), nil
+			return fmt.Sprintf("change the limits of node %s to %s", container, d.Limits), nil
 		}
 	}
-	has, err := nodefiles.Observe(ctx, eng, container, spec)
+	has, err := nodefiles.Observe(ctx, eng, container, d.Files)
 	if err != nil {
 		return "", fmt.Errorf("observe node: %w", err)
 	}
-	if step := nodefiles.Next(spec, has); step.Action != nodefiles.Done {
+	if step := nodefiles.Next(d.Files, has); step.Action != nodefiles.Done {
 		return step.String() + " on node " + container, nil
 	}
 	return "", nil

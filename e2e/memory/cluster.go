@@ -87,7 +87,7 @@ func (c *cluster) up(ctx context.Context, n *node) error {
 			return err
 		}
 	}
-	if err := c.setNodeReady(ctx, n, true); err != nil {
+	if err := c.setNodeReady(ctx, n, corev1.ConditionTrue); err != nil {
 		return err
 	}
 	return c.settle(ctx)
@@ -98,13 +98,13 @@ func (c *cluster) down(ctx context.Context, n *node) error {
 	if n.controlPlane && n.serves {
 		n.serves = false
 		for _, component := range components() {
-			if err := c.setPodReady(ctx, podName(component, n.name), false); err != nil {
+			if err := c.setPodReady(ctx, podName(component, n.name), corev1.ConditionFalse); err != nil {
 				return err
 			}
 		}
 		c.endpoint.revoke(podName(componentEtcd, n.name))
 	}
-	if err := c.setNodeReady(ctx, n, false); err != nil {
+	if err := c.setNodeReady(ctx, n, corev1.ConditionUnknown); err != nil {
 		return err
 	}
 	return c.settle(ctx)
@@ -182,38 +182,65 @@ func (c *cluster) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	members, serving, running, led := 0, 0, "", false
+	quorum := c.census(pods)
+	for _, pod := range quorum.removed {
+		if err := c.sweep(ctx, pod); err != nil {
+			return err
+		}
+	}
+	for _, name := range quorum.stopped {
+		if err := c.follow(ctx, name); err != nil {
+			return err
+		}
+	}
+	if quorum.elected != "" {
+		if err := c.lead(ctx, quorum.elected); err != nil {
+			return err
+		}
+	}
+	return c.listen(ctx, quorum.reached)
+}
+
+// census is what members of etcd there are.
+type census struct {
+	// removed are Pods of members that are no more.
+	removed []*corev1.Pod
+	// stopped leads, and does not run; elected is to lead, and empty where one does or none runs.
+	stopped []string
+	elected string
+	// reached says that more than half of the members run.
+	reached bool
+}
+
+func (c *cluster) census(pods []corev1.Pod) census {
+	var found census
+	members, serving, led := 0, 0, false
 	for i := range pods {
 		pod := &pods[i]
-		serves := c.serves(pod.Name)
 		if _, gone := pod.Annotations[cloudv1.EtcdMemberRemoved]; gone {
-			if err := c.sweep(ctx, pod); err != nil {
-				return err
-			}
+			found.removed = append(found.removed, pod)
 			continue
 		}
 		members++
-		if serves {
-			serving++
-		}
+		serves := c.serves(pod.Name)
 		_, leads := pod.Annotations[cloudv1.EtcdLeaderFromAnnotationName]
 		switch {
 		case serves && leads:
 			led = true
 		case serves:
-			running = pod.Name
+			found.elected = pod.Name
 		case leads:
-			if err := c.lead(ctx, pod.Name, false); err != nil {
-				return err
-			}
+			found.stopped = append(found.stopped, pod.Name)
+		}
+		if serves {
+			serving++
 		}
 	}
-	if !led && running != "" {
-		if err := c.lead(ctx, running, true); err != nil {
-			return err
-		}
+	if led {
+		found.elected = ""
 	}
-	return c.listen(ctx, 2*serving > members)
+	found.reached = 2*serving > members
+	return found
 }
 
 // sweep deletes the Pod of a member that was removed, once its container is gone.
@@ -241,10 +268,10 @@ func (c *cluster) listen(ctx context.Context, quorum bool) error {
 	}
 }
 
-// balance lets a load balancer that publishes a port run, or not.
-func (c *cluster) balance(ctx context.Context, running bool, port int32) error {
-	c.balanced = running
-	if running && port != c.port {
+// balance lets a load balancer that publishes a port run; 0 = it does not run.
+func (c *cluster) balance(ctx context.Context, port int32) error {
+	c.balanced = port != 0
+	if c.balanced && port != c.port {
 		if err := c.close(); err != nil {
 			return err
 		}
@@ -299,25 +326,27 @@ func (c *cluster) etcdPods(ctx context.Context) ([]corev1.Pod, error) {
 	return pods.Items, nil
 }
 
-// lead makes a member of etcd the leader, or says that it is not.
-func (c *cluster) lead(ctx context.Context, name string, leads bool) error {
+// lead makes a member of etcd the leader.
+func (c *cluster) lead(ctx context.Context, name string) error {
 	return c.change(ctx, name, func(pod *corev1.Pod) {
-		delete(pod.Annotations, cloudv1.EtcdLeaderFromAnnotationName)
-		if leads {
-			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, cloudv1.EtcdLeaderFromAnnotationName, time.Now().Format(time.RFC3339))
-		}
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, cloudv1.EtcdLeaderFromAnnotationName, time.Now().Format(time.RFC3339))
 	})
 }
 
-func (c *cluster) setPodReady(ctx context.Context, name string, ready bool) error {
-	return c.change(ctx, name, func(pod *corev1.Pod) { setPodReady(pod, ready) })
+// follow makes a member of etcd one that does not lead.
+func (c *cluster) follow(ctx context.Context, name string) error {
+	return c.change(ctx, name, func(pod *corev1.Pod) { delete(pod.Annotations, cloudv1.EtcdLeaderFromAnnotationName) })
+}
+
+func (c *cluster) setPodReady(ctx context.Context, name string, status corev1.ConditionStatus) error {
+	return c.change(ctx, name, func(pod *corev1.Pod) { setPodReady(pod, status) })
 }
 
 // startPod creates a static Pod, or reports one that is there as ready.
 func (c *cluster) startPod(ctx context.Context, pod *corev1.Pod) error {
 	err := c.objects.Create(ctx, pod)
 	if apierrors.IsAlreadyExists(err) {
-		return c.setPodReady(ctx, pod.Name, true)
+		return c.setPodReady(ctx, pod.Name, corev1.ConditionTrue)
 	}
 	if err != nil {
 		return fmt.Errorf("create Pod %q: %w", pod.Name, err)
@@ -340,17 +369,17 @@ func (c *cluster) change(ctx context.Context, name string, change func(*corev1.P
 }
 
 // setNodeReady registers the Node if it does not exist and is to be ready.
-func (c *cluster) setNodeReady(ctx context.Context, n *node, ready bool) error {
+func (c *cluster) setNodeReady(ctx context.Context, n *node, status corev1.ConditionStatus) error {
 	object := &corev1.Node{}
 	err := c.objects.Get(ctx, client.ObjectKey{Name: n.name}, object)
 	switch {
-	case apierrors.IsNotFound(err) && ready:
+	case apierrors.IsNotFound(err) && status == corev1.ConditionTrue:
 		err = c.objects.Create(ctx, nodeObject(n, c.info))
 	case apierrors.IsNotFound(err):
 		return nil
 	case err == nil:
 		original := object.DeepCopy()
-		setNodeReady(object, ready)
+		setNodeReady(object, status)
 		err = client.IgnoreNotFound(c.objects.Patch(ctx, object, client.MergeFrom(original)))
 	}
 	if err != nil {

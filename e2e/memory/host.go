@@ -311,7 +311,11 @@ func (h *Host) sync(ctx context.Context, container string, labels map[string]str
 	n := c.nodes[container]
 	switch {
 	case role(labels) == identity.RoleLoadBalancer:
-		err = c.balance(ctx, running, h.published(observed))
+		port := int32(0)
+		if running {
+			port = h.published(observed)
+		}
+		err = c.balance(ctx, port)
 	case n == nil:
 		err = nil
 	case gone:

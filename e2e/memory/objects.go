@@ -73,12 +73,12 @@ func nodeObject(n *node, info engine.Info) *corev1.Node {
 	if n.controlPlane {
 		object.Labels[controlPlaneLabel] = ""
 	}
-	setNodeReady(object, true)
+	setNodeReady(object, corev1.ConditionTrue)
 	return object
 }
 
 // setNodeReady sets what the kubelet reports, or, where it does not any more, the node controller.
-func setNodeReady(object *corev1.Node, ready bool) {
+func setNodeReady(object *corev1.Node, status corev1.ConditionStatus) {
 	conditions := []corev1.NodeCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"},
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory"},
@@ -87,8 +87,8 @@ func setNodeReady(object *corev1.Node, ready bool) {
 	}
 	for i := range conditions {
 		conditions[i].LastTransitionTime = metav1.Now()
-		if !ready {
-			conditions[i].Status, conditions[i].Reason = corev1.ConditionUnknown, "NodeStatusUnknown"
+		if status != corev1.ConditionTrue {
+			conditions[i].Status, conditions[i].Reason = status, "NodeStatusUnknown"
 			conditions[i].Message = "Kubelet stopped posting node status."
 		}
 	}
@@ -105,15 +105,11 @@ func staticPod(component string, n *node) *corev1.Pod {
 		Spec:   corev1.PodSpec{NodeName: n.name},
 		Status: corev1.PodStatus{Phase: corev1.PodRunning},
 	}
-	setPodReady(pod, true)
+	setPodReady(pod, corev1.ConditionTrue)
 	return pod
 }
 
-func setPodReady(pod *corev1.Pod, ready bool) {
-	status := corev1.ConditionTrue
-	if !ready {
-		status = corev1.ConditionFalse
-	}
+func setPodReady(pod *corev1.Pod, status corev1.ConditionStatus) {
 	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.Now()}}
 }
 

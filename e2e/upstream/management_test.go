@@ -132,6 +132,14 @@ func setUpKind(config *clusterctl.E2EConfig) {
 		InfrastructureProviders: config.InfrastructureProviders(),
 		LogFolder:               filepath.Join(*artifactFolder, "clusters", bootstrapClusterProxy.GetName()),
 	}, config.GetIntervals(bootstrapClusterProxy.GetName(), "wait-controllers")...)
+	if config.MustGetVariable("CONTAINER_RUNTIME_EXTENSION") == "true" {
+		manifests, err := filepath.Glob(filepath.Join(*components, "infrastructure-container", "*", "runtime-extension.yaml"))
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		gomega.Expect(manifests).To(gomega.HaveLen(1))
+		manifest, err := os.ReadFile(manifests[0])
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		gomega.Expect(bootstrapClusterProxy.CreateOrUpdate(ctx, manifest)).To(gomega.Succeed())
+	}
 }
 
 func newProxy(kubeconfigPath string) framework.ClusterProxy {

@@ -176,5 +176,7 @@ func freePort() int {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", ":0")
 	gomega.Expect(err).NotTo(gomega.HaveOccurred())
 	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
+	address, isTCP := listener.Addr().(*net.TCPAddr)
+	gomega.Expect(isTCP).To(gomega.BeTrue())
+	return address.Port
 }

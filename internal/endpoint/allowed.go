@@ -110,7 +110,8 @@ func parsePattern(text string) (pattern, error) {
 		return p, err
 	}
 	p.port = port
-	return p, p.setHost(strings.ToLower(host))
+	err = p.setHost(strings.ToLower(host))
+	return p, err
 }
 
 // splitSocket: a slash that only a number follows is that of a CIDR.

@@ -65,7 +65,7 @@ func (e *StepError) IsRefused() bool {
 func Observe(ctx context.Context, from engine.Executor, container string, spec Spec) (Observed, error) {
 	paths := spec.paths()
 	const step, name = "read files", "observe files"
-	output, err := run(ctx, from, container, step, name, engine.Command{
+	output, err := run(ctx, from, &StepError{Step: step, Node: container, Command: name}, engine.Command{
 		Args: []string{"sh", "-c", observeScript, "observe", directory, containerd, kubelet}, Stdin: strings.NewReader(lines(paths)),
 	})
 	if err != nil {
@@ -96,20 +96,21 @@ func Apply(ctx context.Context, to engine.Executor, container string, step Step)
 	case Done, Wait:
 		return nil
 	}
-	_, err := run(ctx, to, container, step.String(), name, command)
+	_, err := run(ctx, to, &StepError{Step: step.String(), Node: container, Command: name}, command)
 	return err
 }
 
-// run a command, whose output has no contents of files.
-func run(ctx context.Context, on engine.Executor, container, step, name string, command engine.Command) ([]byte, error) {
-	output, err := on.Exec(ctx, container, command)
+// run a command, whose output has no contents of files. The error says what it is a part of.
+func run(ctx context.Context, on engine.Executor, failed *StepError, command engine.Command) ([]byte, error) {
+	output, err := on.Exec(ctx, failed.Node, command)
 	if err == nil {
 		return output.Stdout, nil
 	}
 	if text := strings.TrimSpace(string(output.Stderr)); text != "" {
 		err = fmt.Errorf("%w: %.500s", err, text)
 	}
-	return nil, &StepError{Step: step, Node: container, Command: name, Err: err}
+	failed.Err = err
+	return nil, failed
 }
 
 // pack files for the script that writes them, four lines each.

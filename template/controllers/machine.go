@@ -136,7 +136,7 @@ func notReady(reason string) metav1.Condition {
 	return metav1.Condition{Type: clusterv1.ReadyCondition, Status: metav1.ConditionFalse, Reason: reason}
 }
 
-// reconcileDelete removes the finalizer when nothing is left. It waits for nothing.
+// reconcileDelete removes the finalizer when nothing is left. It does not wait.
 func (r *MachineReconciler) reconcileDelete(ctx context.Context, infra *infrav1.SampleMachine) error {
 	conditions.Set(infra, notReady(clusterv1.DeletingReason))
 	if err := r.Servers.Delete(ctx, serverName(infra)); err != nil {

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package engineobjects has engines of objects for tests: simulated ones behind endpoints that
-// nobody dials, which can be made slow.
+// no process dials, which can be made slow.
 package engineobjects
 
 import (

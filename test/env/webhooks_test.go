@@ -124,7 +124,7 @@ func checkDefaults(t *testing.T, api client.Client) {
 	t.Helper()
 	strict := client.WithFieldValidation(api, client.FieldValidation(metav1.FieldValidationStrict))
 	samples := must.Get(filepath.Glob("../../config/samples/*.yaml"))(t)
-	if len(samples) != 6 {
+	if len(samples) != 7 {
 		t.Errorf("%d samples, want one of each kind: %v", len(samples), samples)
 	}
 	for _, sample := range samples {
@@ -140,7 +140,7 @@ func checkDefaults(t *testing.T, api client.Client) {
 		}
 		first := apply()
 		if again := apply(); again != first {
-			t.Errorf("applying %s again changes it", sample)
+			t.Errorf("applying %s again changes it: %v", sample, object)
 		}
 		must.Succeed(t, api.Delete(t.Context(), object))
 	}

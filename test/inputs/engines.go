@@ -41,7 +41,7 @@ func badEngines() map[string]Input {
 	return map[string]Input{
 		"EngineSocket":   {"It would be the host of the manager.", containerEngine, engine("unix:///var/run/docker.sock", ""), at, noScheme},
 		"EngineNoTLS":    {"Who reaches an engine is root on its host.", containerEngine, engine("http://a.example.org", ""), at, noScheme},
-		"EnginePassword": {"It would be read by everybody who reads the object.", containerEngine, engine("ssh://me:secret@a.example.org", ""), at, "has a password; put a key into the Secret of the engine"},
+		"EnginePassword": {"It would be read by each user who reads the object.", containerEngine, engine("ssh://me:secret@a.example.org", ""), at, "has a password; put a key into the Secret of the engine"},
 		"EngineNoUser":   {"There is none by default.", containerEngine, engine("ssh://a.example.org", ""), at, "has no user; use ssh://USER@HOST"},
 		"EngineNotAllowed": {
 			"The manager would reach what the user does not.", containerEngine, engine("tcp://169.254.169.254:80", ""), at, notAllowed,

@@ -37,7 +37,7 @@ import (
 func TestExtensionConfig(t *testing.T) {
 	t.Parallel()
 	config := &runtimev1.ExtensionConfig{}
-	must.Succeed(t, yaml.UnmarshalStrict(must.Get(os.ReadFile(filepath.Join(root, "config/runtime-extension/extension_config.yaml")))(t), config))
+	must.Succeed(t, yaml.UnmarshalStrict(must.Get(os.ReadFile(filepath.Join(root, "config", "runtime-extension", "extension_config.yaml")))(t), config))
 	objects := build(t, "default")
 	for _, object := range objects {
 		if object.GetKind() == "ExtensionConfig" {

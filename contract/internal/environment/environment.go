@@ -48,7 +48,7 @@ const (
 	pollInterval = 50 * time.Millisecond
 )
 
-// Manager tells a provider's manager where it runs.
+// Manager says to a provider's manager where it runs.
 type Manager struct {
 	Config *rest.Config
 	// Kubeconfig is the file of a kubeconfig for Config.

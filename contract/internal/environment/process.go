@@ -68,7 +68,7 @@ func (p process) run(ctx context.Context) error {
 	cmd.WaitDelay = stopTimeout
 	err := cmd.Run()
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // It was told to end.
+		return nil //nolint:nilerr // It was asked to end.
 	}
 	return fmt.Errorf("%w: %s: %w\n%s", errEnded, args[0], errors.Join(err), output.text())
 }

@@ -54,7 +54,7 @@ import (
 
 const (
 	namespace = "default"
-	// interval between two looks at all clusters.
+	// interval between polls of all clusters.
 	interval = 500 * time.Millisecond
 	// metricsAddress of the manager.
 	metricsAddress = "127.0.0.1:18080"
@@ -113,7 +113,7 @@ func startPlane(ctx context.Context, opts options, directory string) (*exec.Cmd,
 	if err != nil {
 		return nil, fmt.Errorf("create log: %w", err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	command := exec.CommandContext(ctx, opts.plane, "run", "--state-dir="+directory, "--binaries="+opts.binaries, "--api-address=127.0.0.1", //nolint:gosec // The caller's.
 		"--api-port=16443", "--etcd-client-port=12379", "--etcd-peer-port=12380", "--controller-manager-port=20257",
 		"--webhook-port=19443", "--health-port=19440", "--manager="+opts.manager, "--", "--metrics-address="+metricsAddress)
@@ -169,8 +169,8 @@ func (b *bench) createClass(ctx context.Context) error {
 // run the steps, and print what each has cost.
 func (b *bench) run(ctx context.Context) error {
 	objects := b.opts.clusters * (2 + b.opts.workers)
-	fmt.Fprintf(b.out, "%d clusters of 1 + %d, %d Clusters and Machines\n\n", b.opts.clusters, b.opts.workers, objects)
-	fmt.Fprintln(b.out, header)
+	_, _ = fmt.Fprintf(b.out, "%d clusters of 1 + %d, %d Clusters and Machines\n\n", b.opts.clusters, b.opts.workers, objects)
+	_, _ = fmt.Fprintln(b.out, header)
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
@@ -192,7 +192,7 @@ func (b *bench) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(b.out, after.since(before).row(step.name, objects))
+		_, _ = fmt.Fprintln(b.out, after.since(before).row(step.name, objects))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ import (
 type Dial func(ctx context.Context) (net.Conn, error)
 
 // Remote returns an engine whose connections dial makes, with the first call that succeeds. Until
-// then each call tries again. Docker and Podman are told apart by their response, and Podman is spoken to in its
+// then each call tries again. Docker and Podman are distinguished by their response, and Podman is spoken to in its
 // own language. The endpoint is what messages show.
 func Remote(endpoint string, dial Dial) engine.Engine {
 	return newLazy(func(ctx context.Context) (engine.Engine, error) { return openRemote(ctx, endpoint, dial) })

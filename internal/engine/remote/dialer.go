@@ -150,7 +150,7 @@ func (d *Dialer) Rotate(credentials Credentials) error {
 }
 
 // Reset ends all connections that share one, such as those of SSH to a host that no longer
-// responds. Later ones are made anew.
+// responds. Later ones are new.
 func (d *Dialer) Reset() {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

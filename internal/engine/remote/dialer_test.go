@@ -107,7 +107,7 @@ func TestSSH(t *testing.T) {
 		"OtherKind":   {"One key of the server is enough, of whatever kind.", server.at, remote.Credentials{SSHKey: key, KnownHosts: server.known(second)}, nil, "<nil>"},
 		"OtherServer": {"A server with another key is not the one.", server.at, remote.Credentials{SSHKey: key, KnownHosts: server.known(user)}, engine.ErrUnauthorized, "another key than that in known_hosts"},
 		"Unknown": {
-			"A server that nobody knows is not trusted at first sight.", server.at,
+			"A server that is in no known_hosts is not trusted at first sight.", server.at,
 			remote.Credentials{SSHKey: key, KnownHosts: []byte("example.org " + string(ssh.MarshalAuthorizedKey(host.PublicKey())))}, engine.ErrUnauthorized, "not in known_hosts",
 		},
 		"OtherUser": {"A key is not admitted.", server.at, remote.Credentials{SSHKey: other, KnownHosts: server.known(host)}, engine.ErrUnauthorized, "refuses the key of user me"},
@@ -126,7 +126,7 @@ func TestSSH(t *testing.T) {
 	}
 }
 
-// All connections share one, which is made again when it breaks.
+// All connections share one, which is recreated when it breaks.
 func TestSSHIsShared(t *testing.T) {
 	t.Parallel()
 	user, key := newKey(t)
@@ -188,7 +188,7 @@ func TestSSHIsRotated(t *testing.T) {
 	}
 }
 
-// A host that accepts connections and says nothing keeps nobody waiting.
+// A host that accepts connections and says nothing keeps no caller waiting.
 func TestSilentHost(t *testing.T) {
 	t.Parallel()
 	listener := must.Get(net.Listen("tcp4", "127.0.0.1:0"))(t)

@@ -73,14 +73,14 @@ func newSSH(at endpoint.Endpoint, credentials Credentials) (transport, error) {
 // hostKeys reads known hosts, which the package that knows their format takes from a file only.
 func hostKeys(known []byte) (ssh.HostKeyCallback, error) {
 	const name = "known_hosts"
-	if len(strings.TrimSpace(string(known))) == 0 {
+	if strings.TrimSpace(string(known)) == "" {
 		return nil, &CredentialsError{name, "is not set; it has the keys of the server, as ssh-keyscan prints them"}
 	}
 	file, err := os.CreateTemp("", "known-hosts-")
 	if err != nil {
 		return nil, fmt.Errorf("write known hosts: %w", err)
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.Write(known)
 	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("write known hosts: %w", err)

@@ -39,7 +39,7 @@ func newTLS(at endpoint.Endpoint, credentials Credentials) (transport, error) {
 	case !authorities.AppendCertsFromPEM(credentials.CA):
 		return nil, &CredentialsError{"ca.crt", "has no certificate in PEM"}
 	case len(credentials.Certificate) == 0:
-		return nil, &CredentialsError{"tls.crt", "is not set; an engine that asks for no certificate lets everybody be root on its host"}
+		return nil, &CredentialsError{"tls.crt", "is not set; an engine that asks for no certificate lets each client be root on its host"}
 	case len(credentials.Key) == 0:
 		return nil, &CredentialsError{"tls.key", "is not set; it is the key of tls.crt"}
 	}

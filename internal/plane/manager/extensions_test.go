@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -31,7 +32,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
@@ -98,8 +102,26 @@ func TestDeadExtension(t *testing.T) {
 // extensionWorld is a manager of ExtensionConfigs without an API server.
 type extensionWorld struct {
 	client     client.Client
-	informer   *controllertest.FakeInformer
+	informer   *informer
 	extensions *extensions.Client
+}
+
+// informer may get handlers while it gets events.
+type informer struct {
+	*controllertest.FakeInformer
+	mutex sync.Mutex
+}
+
+func (i *informer) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandler, options toolscache.HandlerOptions) (toolscache.ResourceEventHandlerRegistration, error) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	return i.FakeInformer.AddEventHandlerWithOptions(handler, options)
+}
+
+func (i *informer) Add(object metav1.Object) {
+	i.mutex.Lock()
+	defer i.mutex.Unlock()
+	i.FakeInformer.Add(object)
 }
 
 // secretInformers knows metadata only.
@@ -113,7 +135,10 @@ func startExtensions(t *testing.T, config *runtimev1.ExtensionConfig) *extension
 	t.Helper()
 	scheme := must.Get(newScheme(nil))(t)
 	objects := fake.NewClientBuilder().WithScheme(scheme).WithObjects(config).WithStatusSubresource(config).Build()
-	caches := &informertest.FakeInformers{Scheme: scheme}
+	configs := &informer{FakeInformer: controllertest.NewFakeInformer(controllertest.Synced)}
+	caches := &informertest.FakeInformers{Scheme: scheme, InformersByGVK: map[schema.GroupVersionKind]toolscache.SharedIndexInformer{
+		runtimev1.GroupVersion.WithKind("ExtensionConfig"): configs,
+	}}
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(runtimev1.GroupVersion.WithKind("ExtensionConfig"), meta.RESTScopeRoot)
 	mgr := must.Get(ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{
@@ -124,9 +149,8 @@ func startExtensions(t *testing.T, config *runtimev1.ExtensionConfig) *extension
 	}))(t)
 	catalog := runtimecatalog.New()
 	must.Succeed(t, runtimehooksv1.AddToCatalog(catalog))
-	w := &extensionWorld{client: objects, extensions: extensions.New(catalog, objects)}
-	must.Succeed(t, extensionConfigs(objects, objects, w.extensions, &secretInformers{}).SetupWithManager(t.Context(), mgr, controller.Options{}))
-	w.informer = must.Get(caches.FakeInformerFor(t.Context(), config))(t)
+	w := &extensionWorld{client: objects, informer: configs, extensions: extensions.New(catalog, objects)}
+	must.Succeed(t, extensionConfigs(objects, objects, w.extensions, &secretInformers{}).SetupWithManager(t.Context(), mgr, controller.Options{SkipNameValidation: ptr.To(true)}))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -227,7 +227,7 @@ func (o Observed) lacksResources(machine *clusterv1.Machine) bool {
 	if o.Infrastructure == nil {
 		return false
 	}
-	ofRole := o.Infrastructure.Spec.Resources.Of(util.IsControlPlaneMachine(machine))
+	ofRole := o.Infrastructure.Spec.Resources.Of(machine)
 	container := o.container(machine)
 	return container != nil && ofRole != (infrav1.MachineResources{}) &&
 		!equality.Semantic.DeepEqual(container.Status.Resources, ptr.To(container.Spec.Resources.Or(ofRole)))
