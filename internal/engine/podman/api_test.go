@@ -243,3 +243,64 @@ func TestPostNetwork(t *testing.T) {
 		}
 	}
 }
+
+// interrupted is Podman's service for one container on networks a and b, whose
+// database and state disagree after a disconnection that netavark did not complete.
+type interrupted struct {
+	failures              int
+	attached, halfwayDone bool
+	calls                 []string
+}
+
+func (s *interrupted) serve(w http.ResponseWriter, request *http.Request) {
+	fail := func(cause string) {
+		w.WriteHeader(http.StatusInternalServerError)
+		_ = json.NewEncoder(w).Encode(map[string]any{"cause": cause, "message": cause, "response": http.StatusInternalServerError})
+	}
+	switch call := path.Base(request.URL.Path); {
+	case strings.HasSuffix(request.URL.Path, "/networks/b/json"):
+		_ = json.NewEncoder(w).Encode(networkBody{Name: "b"})
+	case call == "connect":
+		s.calls = append(s.calls, call)
+		s.attached, s.halfwayDone = true, false
+	case call == "disconnect":
+		s.calls = append(s.calls, call)
+		s.attached = false
+		if s.failures--; s.failures >= 0 {
+			s.halfwayDone = true
+			fail("aardvark pid not found")
+		}
+	case call != "json":
+	case s.halfwayDone:
+		fail(define.ErrInternal.Error())
+	case s.attached:
+		_, _ = io.WriteString(w, `{"Id":"c","State":{"Status":"running"},"NetworkSettings":{"Networks":{"b":{"IPAddress":"10.0.0.5"}}}}`)
+	default:
+		_, _ = io.WriteString(w, `{"Id":"c","State":{"Status":"running"},"NetworkSettings":{"Networks":{}}}`)
+	}
+}
+
+// A container is never left in a state in which Podman cannot inspect it.
+func TestDisconnectNetworkCompletes(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		service interrupted
+		calls   []string
+		fails   bool
+	}{
+		"Once":              {interrupted{attached: true}, []string{"disconnect"}, false},
+		"NotAttached":       {interrupted{}, nil, false},
+		"Halfway":           {interrupted{attached: true, failures: 1}, []string{"disconnect", "connect", "disconnect"}, false},
+		"InterruptedBefore": {interrupted{halfwayDone: true}, []string{"connect", "disconnect"}, false},
+		"NeverWorks":        {interrupted{attached: true, failures: 9}, []string{"disconnect", "connect", "disconnect"}, true},
+	}
+	for name, tc := range cases {
+		err := serving(t, tc.service.serve).DisconnectNetwork(t.Context(), "b", "c")
+		if (err != nil) != tc.fails {
+			t.Errorf("%s: %v, want an error: %t", name, err, tc.fails)
+		}
+		if diff := cmp.Diff(tc.calls, tc.service.calls); diff != "" {
+			t.Errorf("%s: calls (-want +got):\n%s", name, diff)
+		}
+	}
+}

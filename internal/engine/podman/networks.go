@@ -25,6 +25,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/containers/podman/v5/libpod/define"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
@@ -262,19 +264,34 @@ func (e *Engine) DisconnectNetwork(ctx context.Context, name, containerName stri
 	if _, err := e.network(ctx, name); err != nil {
 		return engine.IgnoreNotFound(err)
 	}
+	var cause error
 	raw, err := e.inspect(ctx, containerName)
-	if err != nil || !isAttached(observed(raw), name) {
-		return engine.IgnoreNotFound(err)
+	if err == nil && isAttached(observed(raw), name) {
+		if cause = e.disconnect(ctx, name, raw.ID); cause == nil {
+			return nil
+		}
+		raw, err = e.inspect(ctx, containerName)
 	}
-	cause := e.disconnect(ctx, name, raw.ID)
-	if cause == nil || errors.Is(cause, engine.ErrNotFound) {
+	if isCause(err, define.ErrInternal) {
+		cause = errors.Join(cause, e.completeDisconnect(ctx, name, containerName))
+		raw, err = e.inspect(ctx, containerName)
+	}
+	if err == nil && !isAttached(observed(raw), name) || errors.Is(err, engine.ErrNotFound) {
 		return nil
 	}
-	answer, err := e.InspectContainer(ctx, raw.ID)
-	if errors.Is(err, engine.ErrNotFound) || err == nil && !isAttached(answer, name) {
-		return nil
+	return fmt.Errorf("disconnect container %q from network %q: %w", containerName, name, errors.Join(cause, err))
+}
+
+// completeDisconnect makes a container one that can be inspected again. Podman
+// takes a container off the network in its database before it has netavark do it,
+// which fails while another container of the host starts or ends aardvark-dns
+// ("aardvark pid not found"). From then on the database and the state of the
+// container disagree, which only another connection ends.
+func (e *Engine) completeDisconnect(ctx context.Context, name, container string) error {
+	if err := e.call(ctx, post(networkPath(name)+"/connect").sending(connectBody{Container: container}), nil); err != nil {
+		return fmt.Errorf("connect it again: %w", err)
 	}
-	return fmt.Errorf("disconnect container %q from network %q: %w", containerName, name, cause)
+	return e.disconnect(ctx, name, container)
 }
 
 func (e *Engine) disconnect(ctx context.Context, name, id string) error {
