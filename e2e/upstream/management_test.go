@@ -25,6 +25,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -146,6 +147,7 @@ func newProxy(kubeconfigPath string) framework.ClusterProxy {
 	scheme := runtime.NewScheme()
 	framework.TryAddDefaultSchemes(scheme)
 	gomega.Expect(infrav1.AddToScheme(scheme)).To(gomega.Succeed())
+	gomega.Expect(discoveryv1.AddToScheme(scheme)).To(gomega.Succeed())
 	return framework.NewClusterProxy("bootstrap", kubeconfigPath, scheme,
 		framework.WithMachineLogCollector(target.LogCollector{Engine: *engine}))
 }
