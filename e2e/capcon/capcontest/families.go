@@ -20,6 +20,8 @@ import (
 	"context"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +31,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -47,6 +50,18 @@ func PodsHaveFamilies(t *testing.T, cluster kubernetes.Interface, want network.F
 		}
 		if diff := cmp.Diff(want, families); diff != "" {
 			t.Errorf("families of Pod %s (-want, +got):\n%s", pod.Name, diff)
+		}
+	}
+}
+
+// LocalhostHasFamilies looks into the nodes: etcd of a cluster with IPv6 first listens on ::1, and containerd looks localhost
+// up to forward its port.
+func LocalhostHasFamilies(t *testing.T, eng engine.Engine, cluster string, want network.Families) {
+	t.Helper()
+	for _, container := range NodeContainers(t, eng, cluster) {
+		output := must.Get(eng.Exec(t.Context(), container.Name, engine.Command{Args: []string{"getent", "ahostsv6", "localhost"}}))(t)
+		if slices.Contains(want, network.IPv6) && !strings.HasPrefix(string(output.Stdout), "::1 ") {
+			t.Errorf("in %s, localhost is %s, want ::1", container.Name, output.Stdout)
 		}
 	}
 }

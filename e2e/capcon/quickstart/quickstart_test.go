@@ -75,6 +75,7 @@ func TestQuickstart(t *testing.T) {
 		{Name: "IP families of Pods and Services", Run: func(t *testing.T) {
 			cluster := program.At(t).ConnectCluster()
 			capcontest.PodsHaveFamilies(t, cluster, families)
+			capcontest.LocalhostHasFamilies(t, eng, clusterName, families)
 			capcontest.ServiceAnswersOn(t, cluster, "of-families", families)
 			deleteService(t, cluster, "of-families")
 		}},

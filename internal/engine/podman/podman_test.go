@@ -142,6 +142,17 @@ func TestContainerOf(t *testing.T) {
 				}
 			}),
 		},
+		"both families": {
+			reason: "localhost is both, whatever the host's /etc/hosts has",
+			spec:   engine.Spec{Attachment: engine.Attachment{Network: "net", Addresses: []netip.Addr{static, netip.MustParseAddr("fd00::7")}}},
+			want: base(func(b *containerBody) {
+				b.NetNS = &namespace{Mode: "bridge"}
+				b.DNSSearch = []string{"."}
+				b.Networks = map[string]perNetworkBody{"net": {StaticIPs: []netip.Addr{static, netip.MustParseAddr("fd00::7")}}}
+				b.HostAdd = []string{"localhost:::1"}
+				b.Annotations = map[string]string{addressAnnotation: "10.89.0.7,fd00::7"}
+			}),
+		},
 		"stop signal": {
 			reason: "a realtime signal is counted from the first that a C library leaves free",
 			spec:   engine.Spec{StopSignal: "SIGRTMIN+3"},

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,10 +59,13 @@ type containerBody struct {
 
 	NetNS    *namespace                `json:"netns,omitempty"`
 	Networks map[string]perNetworkBody `json:"networks,omitempty"`
-	Ports    []portBody                `json:"portmappings,omitempty"`
-	Mounts   []mountBody               `json:"mounts,omitempty"`
-	Volumes  []volumeMount             `json:"volumes,omitempty"`
-	Devices  []deviceBody              `json:"devices,omitempty"`
+	// HostAdd are entries of /etc/hosts, NAME:ADDRESS, before those of the host's file, which
+	// may have localhost for IPv4 only.
+	HostAdd []string      `json:"hostadd,omitempty"`
+	Ports   []portBody    `json:"portmappings,omitempty"`
+	Mounts  []mountBody   `json:"mounts,omitempty"`
+	Volumes []volumeMount `json:"volumes,omitempty"`
+	Devices []deviceBody  `json:"devices,omitempty"`
 
 	Privileged      bool       `json:"privileged"`
 	CapAdd          []string   `json:"cap_add,omitempty"`
@@ -200,6 +204,9 @@ func attach(body *containerBody, attachment engine.Attachment) {
 	body.DNSSearch = []string{"."}
 	body.Networks = map[string]perNetworkBody{
 		attachment.Network: {StaticIPs: attachment.Addresses},
+	}
+	if slices.ContainsFunc(attachment.Addresses, netip.Addr.Is6) {
+		body.HostAdd = []string{"localhost:::1"}
 	}
 	if len(attachment.Addresses) > 0 {
 		body.Annotations = map[string]string{addressAnnotation: adapter.Join(attachment.Addresses, ",")}
