@@ -154,8 +154,8 @@ func (w *world) addMachine(ctx context.Context, name string, change ...func(*clu
 
 var (
 	errNotProvisioned = errors.New("it is not provisioned")
-	errNotCopied      = errors.New("Cluster API has not read it")
-	errNoOwner        = errors.New("Cluster API has not set its owner")
+	errNotCopied      = errors.New("it is not in the object of Cluster API")
+	errNoOwner        = errors.New("it has no owner, which Cluster API sets")
 )
 
 // awaitCluster waits until the infrastructure of the Cluster is provisioned.
@@ -246,7 +246,7 @@ func (w *world) end(ctx context.Context) error { return w.delete(ctx, w.cluster(
 var (
 	errExists    = errors.New("infrastructure exists")
 	errNotExists = errors.New("no infrastructure exists")
-	errNoHook    = notApplicable("no Infrastructure says what exists behind an object")
+	errNoHook    = notApplicableError("no Infrastructure says what exists behind an object")
 )
 
 // exists checks whether infrastructure exists behind an object. Without a hook it finds nothing.

@@ -99,7 +99,7 @@ func (w *world) hasCondition(ctx context.Context, object *unstructured.Unstructu
 // suppliesEndpoint reports whether the provider does, rather than its user.
 func (w *world) suppliesEndpoint() error {
 	if w.provider.Endpoint.Host != "" {
-		return notApplicable("the provider does not supply the endpoint of the control plane")
+		return notApplicableError("the provider does not supply the endpoint of the control plane")
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (w *world) domainsAreCopied(ctx context.Context) error {
 		return err
 	}
 	if len(domains) == 0 {
-		return notApplicable("the cluster has no failure domains")
+		return notApplicableError("the cluster has no failure domains")
 	}
 	return w.becomes(ctx, cluster, "with the failure domains", func() error {
 		if len(cluster.Status.FailureDomains) != len(domains) {

@@ -62,20 +62,8 @@ type kind struct {
 func definitions() scenario {
 	return scenario{name: "kinds", steps: func(w *world) []step {
 		var kinds []kind
-		// each checks all kinds, of those that are of a name.
 		each := func(check func(kind) error, names ...string) func(context.Context) error {
-			return func(context.Context) error {
-				var errs []error
-				for _, k := range kinds {
-					if len(names) > 0 && !slices.Contains(names, k.name) {
-						continue
-					}
-					if err := check(k); err != nil {
-						errs = append(errs, fmt.Errorf("%s: %w", k.Kind, err))
-					}
-				}
-				return errors.Join(errs...)
-			}
+			return func(context.Context) error { return checkEach(kinds, check, names...) }
 		}
 		objects := []string{"InfraCluster", "InfraMachine", "InfraMachinePool"}
 		machineTemplates := []string{"InfraMachineTemplate"}
@@ -105,6 +93,20 @@ func definitions() scenario {
 			{rule: "IMT5", run: each(hasCapacity, machineTemplates...)},
 		}
 	}}
+}
+
+// checkEach checks the kinds that have one of the names, by default all.
+func checkEach(kinds []kind, check func(kind) error, names ...string) error {
+	var errs []error
+	for _, k := range kinds {
+		if len(names) > 0 && !slices.Contains(names, k.name) {
+			continue
+		}
+		if err := check(k); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", k.Kind, err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // kinds reads the CRDs by the names that Cluster API uses.
@@ -167,7 +169,7 @@ func isLabeled(k kind) error {
 func (w *world) hasRole(ctx context.Context, label string) error {
 	group := w.provider.Objects.Cluster.GroupVersionKind().Group
 	if group == defaultGroup {
-		return notApplicable("Cluster API has all permissions for the group " + group)
+		return notApplicableError("Cluster API has all permissions for the group " + group)
 	}
 	roles := &rbacv1.ClusterRoleList{}
 	if err := w.api.List(ctx, roles, client.MatchingLabels{label: "true"}); err != nil {
@@ -246,7 +248,7 @@ func hasDomains(k kind) error {
 		return err
 	}
 	if field == nil {
-		return notApplicable("the cluster has no status.failureDomains")
+		return notApplicableError("the cluster has no status.failureDomains")
 	}
 	return hasMapList(k, "name", "status", "failureDomains")
 }
@@ -281,7 +283,7 @@ func hasCapacity(k kind) error {
 		return err
 	}
 	if field == nil {
-		return notApplicable("the template has no status.capacity")
+		return notApplicableError("the template has no status.capacity")
 	}
 	if v := k.version(); v.Subresources == nil || v.Subresources.Status == nil {
 		return fmt.Errorf("%w: status is no subresource", errField)

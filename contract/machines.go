@@ -34,14 +34,14 @@ const maxProviderID = 512
 var (
 	errProviderID  = errors.New("the provider ID differs")
 	errNoAddresses = errors.New("it has no addresses")
-	errAddressType = errors.New("Cluster API does not know the type of an address")
+	errAddressType = errors.New("an address has a type that Cluster API does not know")
 	errDomain      = errors.New("the failure domain differs")
 )
 
-// machineLife is the life of three machines: one that waits for everything, one in a failure domain,
-// and one that never gets data.
+// machineLife is the life of four machines: one that waits for everything, one that has data before the
+// Cluster has infrastructure, one in a failure domain, and one that never gets data.
 func machineLife() scenario {
-	const first, second, third = "first", "second", "third"
+	const first, second, third, early = "first", "second", "third", "early"
 	return scenario{name: "machine", steps: func(w *world) []step {
 		object := w.infraMachine(first)
 		return []step{
@@ -50,6 +50,10 @@ func machineLife() scenario {
 			{run: w.createCluster},
 			{run: func(ctx context.Context) error { return w.createMachine(ctx, first, asControlPlane) }},
 			{run: func(ctx context.Context) error { return w.awaitOwner(ctx, object) }},
+			// It has all but the Cluster's infrastructure.
+			{run: func(ctx context.Context) error { return w.addMachine(ctx, early) }},
+			{run: func(ctx context.Context) error { return w.awaitOwner(ctx, w.infraMachine(early)) }},
+			{rule: "IM12a", run: func(ctx context.Context) error { return w.waits(ctx, w.infraMachine(early)) }},
 			{rule: "IM12a", run: func(ctx context.Context) error { return w.waits(ctx, object) }},
 			{run: func(ctx context.Context) error {
 				return w.create(ctx, w.like(w.provider.Objects.Cluster, nameOfCluster))
@@ -207,7 +211,7 @@ func (w *world) isInDomain(ctx context.Context, name string) error {
 		return err
 	}
 	if domain == "" {
-		return notApplicable("the cluster has no failure domains")
+		return notApplicableError("the cluster has no failure domains")
 	}
 	if err := w.awaitMachine(ctx, name); err != nil {
 		return err
@@ -235,7 +239,7 @@ func (w *world) machineGoes(ctx context.Context, name string) error {
 func (w *world) machineGoesWithout(ctx context.Context, name string) error {
 	remover, ok := w.provider.Infrastructure.(Remover)
 	if !ok {
-		return notApplicable("no Infrastructure can remove what exists behind an object")
+		return notApplicableError("no Infrastructure can remove what exists behind an object")
 	}
 	if err := w.awaitMachine(ctx, name); err != nil {
 		return err

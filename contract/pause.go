@@ -130,23 +130,17 @@ func moved() scenario {
 			{rule: "M4c", run: func(ctx context.Context) error { return w.bothExist(ctx, cluster, machine) }},
 			{run: func(ctx context.Context) error { return w.pause(ctx, false) }},
 			{rule: "M4a", essential: true, run: func(ctx context.Context) error {
-				return w.becomes(ctx, cluster, "provisioned again", func() error {
-					if !isProvisioned(cluster) {
-						return fmt.Errorf("%w: %s", errNotProvisioned, state(cluster))
-					}
+				return w.isProvisionedAgain(ctx, cluster, func() error {
 					if after := endpoint(cluster); after != before {
-						return final{fmt.Errorf("%w from %q to %q", errNewEndpoint, before.String(), after.String())}
+						return fmt.Errorf("%w from %q to %q", errNewEndpoint, before.String(), after.String())
 					}
 					return nil
 				})
 			}},
 			{rule: "M4b", run: func(ctx context.Context) error {
-				return w.becomes(ctx, machine, "provisioned again", func() error {
-					if !isProvisioned(machine) {
-						return fmt.Errorf("%w: %s", errNotProvisioned, state(machine))
-					}
+				return w.isProvisionedAgain(ctx, machine, func() error {
 					if after := providerID(machine); after != id {
-						return final{fmt.Errorf("%w: %q instead of %q", errProviderID, after, id)}
+						return fmt.Errorf("%w: %q instead of %q", errProviderID, after, id)
 					}
 					return nil
 				})
@@ -155,6 +149,19 @@ func moved() scenario {
 			{run: w.end},
 		})
 	}}
+}
+
+// isProvisionedAgain waits until a moved object is provisioned, and then checks that it is the same.
+func (w *world) isProvisionedAgain(ctx context.Context, object *unstructured.Unstructured, same func() error) error {
+	return w.becomes(ctx, object, "provisioned again", func() error {
+		if !isProvisioned(object) {
+			return fmt.Errorf("%w: %s", errNotProvisioned, state(object))
+		}
+		if err := same(); err != nil {
+			return final{err}
+		}
+		return nil
+	})
 }
 
 func (w *world) bothExist(ctx context.Context, objects ...*unstructured.Unstructured) error {

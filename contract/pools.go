@@ -24,6 +24,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
@@ -53,13 +54,13 @@ func poolLife() scenario {
 	}
 	return scenario{name: name, inapplicable: inapplicable, rules: ids(rulesOfPools()), steps: func(w *world) []step {
 		pool := w.unpopulated(w.provider.Objects.MachinePool, name)
+		becomes := func(what string, check func(*unstructured.Unstructured) error) func(context.Context) error {
+			return func(ctx context.Context) error {
+				return w.becomes(ctx, pool, what, func() error { return check(pool) })
+			}
+		}
 		return []step{
-			{rule: "P9", run: func(context.Context) error {
-				if a, b := pool.GetAPIVersion(), w.provider.Objects.Machine.GetAPIVersion(); a != b {
-					return fmt.Errorf("%w: %s, %s", errVersions, a, b)
-				}
-				return nil
-			}},
+			{rule: "P9", run: func(context.Context) error { return haveSameVersion(pool, w.provider.Objects.Machine) }},
 			{run: func(ctx context.Context) error {
 				return w.create(ctx, w.like(w.provider.Objects.Cluster, nameOfCluster))
 			}},
@@ -67,46 +68,53 @@ func poolLife() scenario {
 			{run: w.createCluster},
 			{run: w.awaitCluster},
 			{run: func(ctx context.Context) error { return w.createPool(ctx, name) }},
-			{rule: "P4", essential: true, run: func(ctx context.Context) error {
-				return w.becomes(ctx, pool, "provisioned", func() error {
-					if !isProvisioned(pool) {
-						return fmt.Errorf("%w: %s", errNotProvisioned, state(pool))
-					}
-					return nil
-				})
-			}},
-			{rule: "P5", run: func(ctx context.Context) error {
-				return w.becomes(ctx, pool, "ready", func() error {
-					if !boolean(pool, "status", "ready") {
-						return fmt.Errorf("%w: %s", errNotReady, state(pool))
-					}
-					return nil
-				})
-			}},
-			{rule: "P1", run: func(ctx context.Context) error {
-				return w.becomes(ctx, pool, "with all provider IDs", func() error {
-					list, err := decode[[]string](pool, "spec", "providerIDList")
-					if err != nil {
-						return err
-					}
-					slices.Sort(list)
-					if len(slices.Compact(list)) != replicas {
-						return fmt.Errorf("%w: %q", errIDList, list)
-					}
-					return nil
-				})
-			}},
-			{rule: "P3", run: func(ctx context.Context) error {
-				return w.becomes(ctx, pool, "with its replicas", func() error {
-					if actual := number(pool, "status", "replicas"); actual != replicas {
-						return fmt.Errorf("%w: %d instead of %d", errReplicas, actual, replicas)
-					}
-					return nil
-				})
-			}},
+			{rule: "P4", essential: true, run: becomes("provisioned", poolIsProvisioned)},
+			{rule: "P5", run: becomes("ready", poolIsReady)},
+			{rule: "P1", run: becomes("with all provider IDs", poolHasIDs)},
+			{rule: "P3", run: becomes("with its replicas", poolHasReplicas)},
 			{run: w.end},
 		}
 	}}
+}
+
+func haveSameVersion(pool, machine *unstructured.Unstructured) error {
+	if a, b := pool.GetAPIVersion(), machine.GetAPIVersion(); a != b {
+		return fmt.Errorf("%w: %s, %s", errVersions, a, b)
+	}
+	return nil
+}
+
+func poolIsProvisioned(pool *unstructured.Unstructured) error {
+	if !isProvisioned(pool) {
+		return fmt.Errorf("%w: %s", errNotProvisioned, state(pool))
+	}
+	return nil
+}
+
+func poolIsReady(pool *unstructured.Unstructured) error {
+	if !boolean(pool, "status", "ready") {
+		return fmt.Errorf("%w: %s", errNotReady, state(pool))
+	}
+	return nil
+}
+
+func poolHasIDs(pool *unstructured.Unstructured) error {
+	list, err := decode[[]string](pool, "spec", "providerIDList")
+	if err != nil {
+		return err
+	}
+	slices.Sort(list)
+	if len(slices.Compact(list)) != replicas {
+		return fmt.Errorf("%w: %q", errIDList, list)
+	}
+	return nil
+}
+
+func poolHasReplicas(pool *unstructured.Unstructured) error {
+	if actual := number(pool, "status", "replicas"); actual != replicas {
+		return fmt.Errorf("%w: %d instead of %d", errReplicas, actual, replicas)
+	}
+	return nil
 }
 
 // createKubeconfig lets the management cluster be its own workload cluster: Cluster API looks for Nodes

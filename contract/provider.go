@@ -116,7 +116,7 @@ type Timing struct {
 
 var (
 	errHowItRuns = errors.New("one of Command, Run and Kubeconfig must be set")
-	errObjects   = errors.New("Objects need a MachineTemplate, and a Cluster or a ClusterTemplate")
+	errObjects   = errors.New("the Objects need a MachineTemplate, and a Cluster or a ClusterTemplate")
 )
 
 const (

@@ -157,7 +157,7 @@ func (p Provider) runScenarios(ctx context.Context, config *rest.Config, found *
 	for i, s := range scenarios() {
 		if reason := s.reason(p); reason != "" {
 			for _, id := range s.rules {
-				found.add(id, notApplicable(reason), 0)
+				found.add(id, notApplicableError(reason), 0)
 			}
 			continue
 		}

@@ -43,10 +43,10 @@ type step struct {
 	run       func(context.Context) error
 }
 
-// notApplicable is the reason why a rule does not apply.
-type notApplicable string
+// notApplicableError is the reason why a rule does not apply.
+type notApplicableError string
 
-func (n notApplicable) Error() string { return string(n) }
+func (n notApplicableError) Error() string { return string(n) }
 
 // results of rules, which scenarios add to concurrently.
 type results struct {
@@ -60,7 +60,7 @@ func (r *results) add(id string, err error, took time.Duration) {
 	defer r.mutex.Unlock()
 	result, found := r.all[id]
 	result.Duration += took
-	var reason notApplicable
+	var reason notApplicableError
 	switch {
 	case errors.As(err, &reason):
 		if !found {
@@ -94,7 +94,7 @@ func (s scenario) run(ctx context.Context, w *world, found *results) {
 		case unprepared != nil:
 			err = unprepared
 		case blocked != "":
-			err = notApplicable(blocked)
+			err = notApplicableError(blocked)
 		default:
 			err = step.runWithin(ctx, w)
 		}
@@ -129,6 +129,6 @@ func (s step) runWithin(ctx context.Context, w *world) error {
 }
 
 func isNotApplicable(err error) bool {
-	var reason notApplicable
+	var reason notApplicableError
 	return errors.As(err, &reason)
 }

@@ -34,7 +34,7 @@ func TestScenario(t *testing.T) {
 	t.Parallel()
 	pass := func(context.Context) error { return nil }
 	fail := func(context.Context) error { return errors.New("seen") }
-	skip := func(context.Context) error { return notApplicable("no such thing") }
+	skip := func(context.Context) error { return notApplicableError("no such thing") }
 	for name, c := range map[string]struct {
 		reason string
 		steps  []step
@@ -112,7 +112,7 @@ func TestSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book := filepath.Join(directory, "../../../docs/book/src/developer/providers/contracts")
+	book := filepath.Join(directory, "..", "..", "..", "docs", "book", "src", "developer", "providers", "contracts")
 	pages := map[string]string{}
 	for _, rule := range Rules() {
 		if _, read := pages[rule.Page]; !read {

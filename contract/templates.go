@@ -135,7 +135,7 @@ func (w *world) changed(ctx context.Context, template *unstructured.Unstructured
 	fresh.Object["spec"] = next.Object["spec"]
 	err = w.api.Create(ctx, fresh, client.DryRunAll)
 	if err != nil || equality.Semantic.DeepEqual(fresh.Object["spec"], template.Object["spec"]) {
-		return nil, notApplicable(fmt.Sprintf("no valid change of the spec is known: set MachineTemplateChange (%v: %v)", change, err))
+		return nil, notApplicableError(fmt.Sprintf("no valid change of the spec is known: set MachineTemplateChange (%v: %v)", change, err))
 	}
 	return next, nil
 }
@@ -203,7 +203,7 @@ func (w *world) hasSameDefaults(ctx context.Context, template *unstructured.Unst
 
 func (w *world) clusterFromTemplate(ctx context.Context) error {
 	if w.provider.Objects.ClusterTemplate == nil {
-		return notApplicable("Objects have no ClusterTemplate")
+		return notApplicableError("Objects have no ClusterTemplate")
 	}
 	template := w.like(w.provider.Objects.ClusterTemplate, nameOfTemplate)
 	if err := w.create(ctx, template); err != nil {

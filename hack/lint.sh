@@ -25,9 +25,9 @@
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 main() {
-  local lint copy="${cache}/lint"
+  local module copy="${cache}/lint"
   go test -vet=off -count=1 -run '^TestTextsAvoidWords$' ./test/repository
-  lint="$(tool golangci-lint)"
+  linter="$(tool golangci-lint)"
   # Where there is no flock, as on macOS, here.
   if [[ "${1:-}" != --fix ]] && command -v flock >/dev/null; then
     mkdir -p "${copy}"
@@ -38,11 +38,14 @@ main() {
     source_files | tar --create --files-from=- | tar --extract --directory "${copy}" --one-top-level=source
     cd "${copy}/source"
   fi
-  # It waits where another one runs, as that of an editor.
-  "${lint}" run --allow-serial-runners "$@"
-  (cd lab && "${lint}" run --allow-serial-runners "$@")
-  cd e2e
-  "${lint}" run --allow-serial-runners --build-tags e2e "$@"
+  lint . "$@"
+  for module in lab contract contract/test template; do
+    lint "${module}" "$@"
+  done
+  lint e2e --build-tags e2e "$@"
 }
+
+# lint checks one module. It waits where another one runs, as that of an editor.
+lint() { (cd "$1" && "${linter}" run --allow-serial-runners "${@:2}"); }
 
 main "$@"

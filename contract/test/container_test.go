@@ -86,7 +86,7 @@ func manage(ctx context.Context, t *testing.T, m contract.Manager, simulation *s
 	if err != nil {
 		return fmt.Errorf("create manager: %w", err)
 	}
-	if err := webhooks.Setup(mgr, nil); err != nil {
+	if err := webhooks.Setup(mgr, webhooks.Options{}); err != nil {
 		return fmt.Errorf("set up webhooks: %w", err)
 	}
 	err = controllers.Setup(ctx, mgr, controllers.Options{

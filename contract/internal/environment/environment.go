@@ -127,7 +127,7 @@ func (e *Environment) start(ctx context.Context, opts Options) error {
 
 // discardLogs of envtest and of certificate watchers, which use the logger of the process. A
 // logger that is already set stays.
-var discardLogs = sync.OnceFunc(func() { ctrl.SetLogger(logr.Discard()) })
+var discardLogs = sync.OnceFunc(func() { ctrl.SetLogger(logr.Discard()) }) //nolint:gochecknoglobals // A process has one logger.
 
 func (e *Environment) startAPIServer() error {
 	discardLogs()
@@ -200,7 +200,7 @@ func awaitServer(ctx context.Context, server manifests.Server) error {
 		connection, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
 			last = err
-			return false, nil
+			return false, nil //nolint:nilerr // The next try reports its own.
 		}
 		return true, connection.Close()
 	})
