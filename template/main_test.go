@@ -37,7 +37,7 @@ func TestIntegrationContract(t *testing.T) {
 	}
 	contract.Run(t, contract.Provider{
 		Name:      "sample",
-		Manifests: []string{"config/crd", "config/webhook"},
+		Manifests: []string{"config/default"},
 		Run: func(ctx context.Context, m contract.Manager) error {
 			return run(ctx, m.Config, options{
 				webhookHost: m.WebhookHost, webhookPort: m.WebhookPort, webhookCertDir: m.WebhookCertDir, several: true,

@@ -59,6 +59,10 @@ func (r *ClusterReconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manag
 		Complete(r)
 }
 
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=sampleclusters,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=sampleclusters/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machines,verbs=get;list;watch
+
 // Reconcile creates or deletes the server of a SampleCluster.
 func (r *ClusterReconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, rerr error) {
 	infra := &infrav1.SampleCluster{}

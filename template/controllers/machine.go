@@ -66,6 +66,10 @@ func (r *MachineReconciler) SetupWithManager(_ context.Context, mgr ctrl.Manager
 		Complete(r)
 }
 
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=samplemachines,verbs=get;list;watch;patch;update
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=samplemachines/status,verbs=get;patch;update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+
 // Reconcile creates or deletes the server of a SampleMachine.
 func (r *MachineReconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ ctrl.Result, rerr error) {
 	infra := &infrav1.SampleMachine{}
