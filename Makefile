@@ -135,6 +135,12 @@ registry: ## Run a registry with our images under their public names, for REGIST
 registry-stop: ## Remove that registry with what it holds
 	@$(MAKE) -C lab $@
 
+##@ Write a provider
+
+.PHONY: provider
+provider: ## Write a provider of your own from template (NAME=frost DIR=../frost KIND_PREFIX=Frost MODULE=... GROUP=...)
+	@NAME="$(NAME)" DIR="$(DIR)" KIND_PREFIX="$(KIND_PREFIX)" MODULE="$(MODULE)" GROUP="$(GROUP)" hack/provider.sh
+
 ##@ Run
 
 .PHONY: quickstart

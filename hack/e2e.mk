@@ -137,7 +137,7 @@ dual-stack: ## Kubernetes' tests of clusters with both IP families, on one
 load-balancer: ## Kubernetes' tests of Services of type LoadBalancer
 	@SUITE=load-balancer hack/e2e-conformance.sh
 
-contract: ## Test this provider, Cluster API's in memory, and the template with the contract kit (uses no containers)
+contract: ## Test this provider, Cluster API's in memory, the template and mutants of it with the contract kit (MUTANTS="IM12|IC" or none; uses no containers)
 	@MODULE=contract/test hack/test-integration.sh ./...
 	@MODULE=template hack/test-integration.sh ./...
 

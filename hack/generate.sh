@@ -32,6 +32,7 @@ main() {
   "${generator}" crd paths=./api/... output:crd:dir=config/crd/bases
   "${generator}" rbac:roleName=manager-role "paths=.;./controllers/..." output:rbac:dir=config/rbac
   "${generator}" webhook paths=./internal/webhooks/... output:webhook:dir=config/webhook
+  make -C template generate CONTROLLER_GEN="${generator}"
   go generate ./...
   "${root}/hack/reference.sh" "$(pwd)"
 }

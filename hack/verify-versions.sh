@@ -42,8 +42,12 @@ main() {
     "$(required go.mod sigs.k8s.io/cluster-api)" "$(required e2e/go.mod sigs.k8s.io/cluster-api/test)"
   same "kind's files in node images and its library" \
     "$(required lab/images/builder/go.mod sigs.k8s.io/kind)" "$(required e2e/go.mod sigs.k8s.io/kind)"
-  local directory module version
-  for directory in contract contract/test e2e lab template; do
+  local directory module version tool
+  for tool in controller-gen kustomize; do
+    same "${tool} here and in the template" \
+      "$(sed -n "s|.*\[${tool}\]=.*@\(v[^\"]*\)\".*|\1|p" hack/tool.sh)" "$(sed -n "s|.*/${tool}\(/v5\)\?@\(v.*\)|\2|p" template/Makefile)"
+  done
+  for directory in contract contract/test e2e lab template template/e2e; do
     while read -r module version; do
       same "${module} in go.mod and in ${directory}/go.mod" "$(required go.mod "${module}")" "${version}"
     done < <(shared go.mod "${directory}/go.mod")
@@ -51,7 +55,7 @@ main() {
   while IFS= read -r module; do
     same "the Go version of go.mod and of ${module}" \
       "$(go_minor go.mod)" "$(go_minor "${module}")"
-  done < <(source_files 'lab/images/*/go.mod' contract/go.mod contract/test/go.mod e2e/go.mod lab/go.mod template/go.mod)
+  done < <(source_files 'lab/images/*/go.mod' contract/go.mod contract/test/go.mod e2e/go.mod lab/go.mod template/go.mod template/e2e/go.mod)
   if ((${#wrong[@]} > 0)); then
     die "Versions do not agree:" "${wrong[@]}"
   fi

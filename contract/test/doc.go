@@ -15,6 +15,7 @@ limitations under the License.
 */
 
 // Package contract tests two providers with the contract kit: this one, on the simulated engine,
-// and Cluster API's DevCluster and DevMachine in memory, as a process. test/contract has the tests of
+// and Cluster API's DevCluster and DevMachine in memory, as a process. It also tests the kit, with mutants of the
+// template that break one rule each, and what "make provider" writes. test/contract has the tests of
 // all rules of this provider.
 package contract
