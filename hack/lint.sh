@@ -39,7 +39,7 @@ main() {
     cd "${copy}/source"
   fi
   lint . "$@"
-  for module in lab contract contract/test template; do
+  for module in lab contract contract/test template template/e2e; do
     lint "${module}" "$@"
   done
   lint e2e --build-tags e2e "$@"

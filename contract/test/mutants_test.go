@@ -96,7 +96,7 @@ func failingRules(t *testing.T, directory string) []string {
 	t.Helper()
 	report := t.TempDir()
 	// Without the path, Go compiles what is not mutated once for all copies.
-	test := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-vet=off", "-count=1", "-run=^TestIntegrationContract$", ".")
+	test := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-vet=off", "-count=1", "-timeout=30m", "-run=^TestIntegrationContract$", ".")
 	test.Dir = directory
 	test.Env = append(os.Environ(), contract.ReportVariable+"="+report)
 	output, err := test.CombinedOutput()
