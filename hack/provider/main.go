@@ -44,7 +44,7 @@ type provider struct {
 	name, kindPrefix string
 	// module is the path of the Go module, and group that of the kinds.
 	module, group string
-	// contract is the directory of the contract kit.
+	// contract is the directory of the contract kit, relative to the provider's once that is written.
 	contract string
 }
 
@@ -138,6 +138,9 @@ func (p *provider) write(template fs.FS, directory string) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read license header: %w", err)
 	}
+	if p.contract, err = relative(directory, p.contract); err != nil {
+		return 0, fmt.Errorf("find the contract kit: %w", err)
+	}
 	rename := p.replacer()
 	count := 0
 	err = fs.WalkDir(template, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -163,6 +166,28 @@ func (p *provider) write(template fs.FS, directory string) (int, error) {
 		return 0, fmt.Errorf("write provider: %w", err)
 	}
 	return count, nil
+}
+
+// relative is the path from a directory, which it creates, to another one, as go.mod has it: it is the
+// same for all who have both next to each other.
+func relative(from, to string) (string, error) {
+	if err := os.MkdirAll(from, 0o755); err != nil { //nolint:gosec // As git would.
+		return "", err
+	}
+	for _, name := range []*string{&from, &to} {
+		absolute, err := filepath.Abs(*name)
+		if err != nil {
+			return "", err
+		}
+		if *name, err = filepath.EvalSymlinks(absolute); err != nil {
+			return "", err
+		}
+	}
+	found, err := filepath.Rel(from, to)
+	if found = filepath.ToSlash(found); err == nil && !strings.HasPrefix(found, "../") {
+		found = "./" + found
+	}
+	return found, err
 }
 
 // lines of a text that are not blank.

@@ -61,6 +61,9 @@ func TestProvider(t *testing.T) {
 		}
 		return nil
 	}))
+	if _, err := os.Stat(filepath.Join(must.Get(filepath.EvalSymlinks(directory))(t), p.contract, "go.mod")); err != nil {
+		t.Errorf("the contract kit at %q: %v", p.contract, err)
+	}
 	for _, name := range []string{
 		"api/v1alpha1/frostcluster_types.go", "config/crd/bases/infrastructure.frost.test_frostmachines.yaml", "tilt-provider.json", "e2e/e2e_test.go",
 	} {
