@@ -171,7 +171,7 @@ func (p *provider) write(template fs.FS, directory string) (int, error) {
 // relative is the path from a directory, which it creates, to another one, as go.mod has it: it is the
 // same for all who have both next to each other.
 func relative(from, to string) (string, error) {
-	if err := os.MkdirAll(from, 0o755); err != nil { //nolint:gosec // As git would.
+	if err := os.MkdirAll(from, 0o755); err != nil {
 		return "", err
 	}
 	for _, name := range []*string{&from, &to} {
@@ -210,10 +210,10 @@ func writeFile(name, text string) error {
 			return fmt.Errorf("format %s: %w", name, err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // As git would.
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(name, content, 0o644) //nolint:gosec // As git would.
+	return os.WriteFile(name, content, 0o644)
 }
 
 // isGenerated reports whether no one reads or changes a file of the template.
