@@ -15,7 +15,8 @@
 
 # Writes the reference below docs/reference from what it is about: the types and
 # conditions of the API, the manager's flags, and capcon's commands. Writes the figures of
-# benchmarks into the pages that have markers for them, from lab/bench/results.
+# benchmarks into the pages that have markers for them, from lab/bench/results, and into docs/book
+# what its pages quote of the template.
 #
 #   hack/reference.sh [DIRECTORY]     default: the repository itself
 
@@ -36,6 +37,7 @@ main() {
   flags >docs/reference/flags.md
   capcon >docs/reference/capcon.md
   grep --recursive --files-with-matches --include='*.md' '<!-- end -->' README.md docs | xargs go run ./hack/reference results lab/bench/results
+  go run ./hack/book docs/book/*.md
 }
 
 # head_of: $1 is the title, $2 what it is written from.

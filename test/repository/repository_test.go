@@ -101,9 +101,12 @@ func TestDocumentationNamesTargetsOfTheMakefile(t *testing.T) {
 	t.Parallel()
 	targets := readFile(t, "Makefile")
 	names := readFile(t, "hack/e2e.mk") + readFile(t, "lab/bench/bench.mk")
+	ofProvider := readFile(t, "template/Makefile")
 	for _, path := range files(t, ".md") {
+		// Readers of these pages are in the directory of a provider.
+		inProvider := strings.HasPrefix(path, "template/") || strings.HasPrefix(path, "docs/book/") || path == "docs/contract-kit.md"
 		for _, match := range makeCommand.FindAllStringSubmatch(readFile(t, path), -1) {
-			if !hasTarget(targets, match[1]) {
+			if !hasTarget(targets, match[1]) && (!inProvider || !hasTarget(ofProvider, match[1])) {
 				t.Errorf("%s names make %s, which the Makefile does not have", path, match[1])
 			}
 			for _, name := range strings.Fields(strings.Trim(match[2], `"`)) {
