@@ -43,15 +43,9 @@ const (
 	Lost Fault = "Lost"
 	// Delay: it takes longer.
 	Delay Fault = "Delay"
-	// Crash: the container that it names ends afterwards.
+	// Crash: the container that it names ends afterwards, or a control plane of the cluster
+	// whose API server or etcd it is for.
 	Crash Fault = "Crash"
-)
-
-const (
-	// anyOperation stands for all calls of the engine.
-	anyOperation = "*"
-	// bootstrapOperation is that of kubeadm in a node: no call.
-	bootstrapOperation = "Bootstrap"
 )
 
 // FaultConfig says which operations are disturbed, and how often.
@@ -64,8 +58,9 @@ type FaultConfig struct {
 
 // FaultRule disturbs an operation.
 type FaultRule struct {
-	// Operation is a method of the engine, such as StartContainer, Bootstrap, or * for all
-	// methods.
+	// Operation is a method of the engine, such as StartContainer, or * for all methods; Bootstrap;
+	// a verb of the API servers of clusters, such as APIServer/list; or a method of etcd,
+	// such as Etcd/MemberList. APIServer/* and Etcd/* are all of these.
 	Operation string `json:"operation"`
 	Fault     Fault  `json:"fault"`
 	// Rate is the part of the calls that are disturbed, from 0 to 1.
@@ -100,16 +95,18 @@ func ParseFaults(text string) (FaultConfig, error) {
 		if rule.Rate < 0 || rule.Rate > 1 {
 			return FaultConfig{}, refuse("rate must be from 0 to 1")
 		}
-		if rule.Operation == "" {
-			return FaultConfig{}, refuse("operation is missing, such as StartContainer, Bootstrap or *")
+		if problem := validateOperation(rule.Operation, rule.Fault); problem != "" {
+			return FaultConfig{}, refuse("operation " + problem)
 		}
 	}
 	return config, nil
 }
 
-// Injector disturbs the calls of an engine, and bootstraps. It is safe for concurrent use.
+// Injector disturbs the calls of an engine, bootstraps, and the requests to API servers and etcd of
+// clusters. It is safe for concurrent use.
 type Injector struct {
-	wait func(time.Duration)
+	// ended ends every Delay.
+	ended <-chan struct{}
 
 	mutex  sync.Mutex
 	config FaultConfig
@@ -119,15 +116,20 @@ type Injector struct {
 }
 
 // NewInjector disturbs nothing yet. A Delay ends with ctx.
-func NewInjector(ctx context.Context) *Injector {
-	return &Injector{wait: func(duration time.Duration) {
-		timer := time.NewTimer(duration)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}}
+func NewInjector(ctx context.Context) *Injector { return &Injector{ended: ctx.Done()} }
+
+// wait for a Delay, or until nobody waits for what is delayed.
+func (i *Injector) wait(duration time.Duration, abandoned <-chan struct{}) {
+	if duration == 0 {
+		return
+	}
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-abandoned:
+	case <-i.ended:
+	}
 }
 
 // Set begins with another configuration.
@@ -154,8 +156,7 @@ func (i *Injector) strike(operation string, of ...Fault) (faults map[Fault]bool,
 	defer i.mutex.Unlock()
 	faults = map[Fault]bool{}
 	for index, rule := range i.config.Rules {
-		all := rule.Operation == anyOperation && operation != bootstrapOperation && operation != "Events"
-		if rule.Operation != operation && !all {
+		if !covers(rule.Operation, operation) {
 			continue
 		}
 		for _, fault := range of {
@@ -188,9 +189,7 @@ func (i *Injector) decide(rule int, operation string) float64 {
 func (i *Injector) install(eng *simulated.Engine) {
 	eng.OnCall(func(call simulated.Call) error {
 		faults, delay := i.strike(call.Method, Error, Delay)
-		if delay > 0 {
-			i.wait(delay)
-		}
+		i.wait(delay, nil)
 		if faults[Error] {
 			return fmt.Errorf("%s %s: %w", call.Method, call.Name, ErrInjected)
 		}

@@ -40,6 +40,10 @@ func TestParseFaults(t *testing.T) {
 		"Rate":      {"A rate is a part of 1.", "rules: [{operation: '*', fault: Lost, rate: 50}]", "rules[0].rate"},
 		"Duration":  {"A delay has a duration.", "rules: [{operation: '*', fault: Delay, rate: 1}]", "rules[0].duration"},
 		"Operation": {"What is disturbed must be said.", "rules: [{fault: Crash, rate: 1}]", "rules[0].operation"},
+		"Known":     {"A method that does not exist is a mistake, and the known ones are named.", "rules: [{operation: CreateContaner, fault: Crash, rate: 1}]", "CreateContainer"},
+		"Requests":  {"Operations of API servers and etcd are known.", "rules: [{operation: APIServer/*, fault: Error, rate: 1}, {operation: APIServer/list, fault: Lost, rate: 1}, {operation: Etcd/MemberList, fault: Crash, rate: 1}]", ""},
+		"Watch":     {"A watch has no answer.", "rules: [{operation: APIServer/watch, fault: Lost, rate: 1}]", "Lost"},
+		"Bootstrap": {"kubeadm has no answer either.", "rules: [{operation: Bootstrap, fault: Crash, rate: 1}]", "Error and Delay"},
 		"YAML":      {"A text that is no YAML is refused.", "rules: [", ""},
 	}
 	for name, tc := range cases {

@@ -104,7 +104,7 @@ func NewHost(ctx context.Context, options Options) (*Host, error) {
 		}
 	}
 	h.objects = inmemoryruntime.NewManager(scheme)
-	if h.servers, err = newServers(h.objects, h.log); err != nil {
+	if h.servers, err = newServers(h.objects, h.log, h.Faults, h.crashControlPlane); err != nil {
 		return nil, err
 	}
 	simulatedhaproxy.Run(h.Engine)
@@ -215,7 +215,43 @@ func (h *Host) boot(ctx context.Context, observed engine.Container) {
 	case record.State(state) == record.Started:
 		h.record(observed.Name, record.Interrupted)
 	default:
-		h.sync(ctx, observed.Name, observed.Labels)
+		h.restart(ctx, observed)
+	}
+}
+
+// restart a node whose container runs again. What ran in it before has ended, even if no event has
+// said so yet.
+func (h *Host) restart(ctx context.Context, observed engine.Container) {
+	c := h.lock(observed.Labels)
+	n := c.nodes[observed.Name]
+	if n != nil && n.serves {
+		if err := c.down(ctx, n); err != nil {
+			h.log.Error(err, "Failed to stop a node", "container", observed.Name)
+		}
+	}
+	c.mutex.Unlock()
+	h.sync(ctx, observed.Name, observed.Labels)
+}
+
+// crashControlPlane lets the container of a control plane of a cluster exit: the first of those that serve.
+func (h *Host) crashControlPlane(name string) {
+	h.mutex.Lock()
+	c := h.clusters[name]
+	h.mutex.Unlock()
+	if c == nil {
+		return
+	}
+	c.mutex.Lock()
+	var serving []string
+	for container, n := range c.nodes {
+		if n.serves {
+			serving = append(serving, container)
+		}
+	}
+	c.mutex.Unlock()
+	if len(serving) > 0 {
+		// It may not run any more.
+		_ = h.Engine.CrashContainer(slices.Min(serving), 1, false)
 	}
 }
 

@@ -56,21 +56,36 @@ type servers struct {
 
 var errUnknownPort = errors.New("no cluster has this port")
 
-func newServers(objects inmemoryruntime.Manager, logger logr.Logger) (*servers, error) {
+// newServers have faults; crash lets a control plane of a cluster end.
+func newServers(objects inmemoryruntime.Manager, logger logr.Logger, faults *Injector, crash func(cluster string)) (*servers, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("generate key: %w", err)
 	}
 	s := &servers{key: key}
 	api, etcd := inmemoryapi.NewAPIServerHandler(objects, logger, s.resolve), inmemoryetcd.NewEtcdServerHandler(objects, logger, s.resolve)
-	s.handler = http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if request.ProtoMajor == 2 && strings.HasPrefix(request.Header.Get("Content-Type"), "application/grpc") {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		if isEtcd(request) {
 			etcd.ServeHTTP(w, request)
 			return
 		}
 		api.ServeHTTP(w, request)
 	})
+	s.handler = faults.disturb(handler, func(request *http.Request) {
+		address, _ := request.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if address == nil {
+			return
+		}
+		if cluster, err := s.resolve(address.String()); err == nil {
+			crash(cluster)
+		}
+	})
 	return s, nil
+}
+
+// isEtcd tells requests to members of etcd, which are gRPC, from those to API servers.
+func isEtcd(request *http.Request) bool {
+	return request.ProtoMajor == 2 && strings.HasPrefix(request.Header.Get("Content-Type"), "application/grpc")
 }
 
 // resolve the cluster of an address.
