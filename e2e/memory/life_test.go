@@ -166,22 +166,7 @@ func (s *story) refuses() {
 
 func (s *story) isCreated() {
 	s.t.Helper()
-	none := []byte(`{"type":"None"}`)
-	cluster := &clusterv1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec: clusterv1.ClusterSpec{Topology: clusterv1.Topology{
-			ClassRef: clusterv1.ClusterClassRef{Name: "container"}, Version: before,
-			ControlPlane: clusterv1.ControlPlaneTopology{Replicas: ptr.To[int32](3)},
-			Workers: clusterv1.WorkersTopology{
-				MachineDeployments: []clusterv1.MachineDeploymentTopology{{Class: "worker", Name: "worker", Replicas: ptr.To[int32](2)}},
-				MachinePools:       []clusterv1.MachinePoolTopology{{Class: "worker", Name: "pool", Replicas: ptr.To[int32](1)}},
-			},
-			Variables: []clusterv1.ClusterVariable{
-				variable("storage", none), variable("serviceLoadBalancer", none),
-			},
-		}},
-	}
-	must.Succeed(s.t, s.api.Create(s.t.Context(), cluster))
+	must.Succeed(s.t, s.api.Create(s.t.Context(), newCluster(name, before)))
 	check := &clusterv1.MachineHealthCheck{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: clusterv1.MachineHealthCheckSpec{
@@ -194,6 +179,25 @@ func (s *story) isCreated() {
 	}
 	must.Succeed(s.t, s.api.Create(s.t.Context(), check))
 	s.isSettled(before, 6)
+}
+
+// newCluster has three control planes, and three workers of two kinds.
+func newCluster(name, version string) *clusterv1.Cluster {
+	none := []byte(`{"type":"None"}`)
+	return &clusterv1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: clusterv1.ClusterSpec{Topology: clusterv1.Topology{
+			ClassRef: clusterv1.ClusterClassRef{Name: "container"}, Version: version,
+			ControlPlane: clusterv1.ControlPlaneTopology{Replicas: ptr.To[int32](3)},
+			Workers: clusterv1.WorkersTopology{
+				MachineDeployments: []clusterv1.MachineDeploymentTopology{{Class: "worker", Name: "worker", Replicas: ptr.To[int32](2)}},
+				MachinePools:       []clusterv1.MachinePoolTopology{{Class: "worker", Name: "pool", Replicas: ptr.To[int32](1)}},
+			},
+			Variables: []clusterv1.ClusterVariable{
+				variable("storage", none), variable("serviceLoadBalancer", none),
+			},
+		}},
+	}
 }
 
 func variable(name string, value []byte) clusterv1.ClusterVariable {
@@ -290,6 +294,10 @@ rules:
   - {operation: "*", fault: Error, rate: 0.1}
   - {operation: CreateContainer, fault: Lost, rate: 0.5}
   - {operation: "*", fault: Delay, rate: 0.1, duration: 10ms}
+  - {operation: APIServer/*, fault: Error, rate: 0.05}
+  - {operation: APIServer/*, fault: Lost, rate: 0.05}
+  - {operation: APIServer/list, fault: Crash, rate: 0.01}
+  - {operation: Etcd/*, fault: Error, rate: 0.1}
 `))(s.t))
 	s.edit(func(topology *clusterv1.Topology) { topology.Workers.MachinePools[0].Replicas = ptr.To[int32](2) })
 	s.isSettled(before, 7)
