@@ -27,7 +27,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -48,6 +47,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
+	"github.com/capi-samples/cluster-api-provider-container/e2e/memory/process"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
@@ -56,8 +56,6 @@ const (
 	namespace = "default"
 	// interval between polls of all clusters.
 	interval = 500 * time.Millisecond
-	// metricsAddress of the manager.
-	metricsAddress = "127.0.0.1:18080"
 )
 
 type options struct {
@@ -91,38 +89,23 @@ func run(ctx context.Context, opts options, out io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("create directory: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(directory)) }()
-	command, err := startPlane(ctx, opts, directory)
+	defer func() {
+		if err == nil { // or its log is needed
+			err = os.RemoveAll(directory)
+		}
+	}()
+	plane, err := process.Start(ctx, process.Options{
+		Program: opts.plane, Manager: opts.manager, Binaries: opts.binaries, Directory: filepath.Join(directory, "plane"),
+	})
 	if err != nil {
+		return err //nolint:wrapcheck // It says what was not started.
+	}
+	defer func() { err = errors.Join(err, plane.Stop()) }()
+	b := &bench{opts: opts, plane: plane.PID, out: out}
+	if err := b.connect(ctx, plane.Kubeconfig); err != nil {
 		return err
 	}
-	defer func() {
-		// It ends with the error of a signal.
-		_ = command.Process.Signal(syscall.SIGTERM)
-		_ = command.Wait()
-	}()
-	b := &bench{opts: opts, plane: command.Process.Pid, out: out}
-	if err := b.connect(ctx, filepath.Join(directory, "admin.kubeconfig")); err != nil {
-		return fmt.Errorf("%w; see %s.log", err, directory)
-	}
 	return b.run(ctx)
-}
-
-func startPlane(ctx context.Context, opts options, directory string) (*exec.Cmd, error) {
-	log, err := os.Create(directory + ".log")
-	if err != nil {
-		return nil, fmt.Errorf("create log: %w", err)
-	}
-	defer func() { _ = log.Close() }()
-	command := exec.CommandContext(ctx, opts.plane, "run", "--state-dir="+directory, "--binaries="+opts.binaries, "--api-address=127.0.0.1", //nolint:gosec // The caller's.
-		"--api-port=16443", "--etcd-client-port=12379", "--etcd-peer-port=12380", "--controller-manager-port=20257",
-		"--webhook-port=19443", "--health-port=19440", "--manager="+opts.manager, "--", "--metrics-address="+metricsAddress)
-	command.Stdout, command.Stderr = log, log
-	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
-	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("start management plane: %w", err)
-	}
-	return command, nil
 }
 
 // bench is one measurement.
@@ -133,23 +116,24 @@ type bench struct {
 	out   io.Writer
 }
 
-// connect waits until the plane serves, which it shows by taking the ClusterClass.
+// connect to the plane, and give it the ClusterClass.
 func (b *bench) connect(ctx context.Context, kubeconfig string) error {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme)); err != nil {
 		return fmt.Errorf("register API types: %w", err)
 	}
-	return b.until(ctx, "the management plane is ready", func(ctx context.Context) error {
-		config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-		if err != nil {
-			return err
-		}
-		config.QPS, config.Burst = 500, 1000
-		if b.api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
-			return err
-		}
-		return b.createClass(ctx)
-	})
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = 500, 1000
+	if b.api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return fmt.Errorf("create client: %w", err)
+	}
+	if err := b.createClass(ctx); err != nil {
+		return fmt.Errorf("create ClusterClass: %w", err)
+	}
+	return nil
 }
 
 func (b *bench) createClass(ctx context.Context) error {
@@ -192,7 +176,7 @@ func (b *bench) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintln(b.out, after.since(before).row(step.name, objects))
+		_, _ = fmt.Fprintln(b.out, after.since(before).row(step.name, b.opts.clusters, objects))
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/capi-samples/cluster-api-provider-container/e2e/memory/process"
 )
 
 // ticks of processor time that Linux counts in a second.
@@ -36,7 +38,7 @@ const ticks = 100
 // observation is what was used until now.
 type observation struct {
 	at time.Time
-	// processor time and memory (now, and at most) of each process.
+	// processor time of each process, and the memory that it has now.
 	processor map[string]time.Duration
 	memory    map[string]int64
 	// requests of the manager to the API server of the plane and to those of clusters, and
@@ -52,7 +54,7 @@ const (
 )
 
 // planeHost is the label of requests to the plane.
-const planeHost = `host="127.0.0.1:16443"`
+const planeHost = `host="` + process.APIAddress + `"`
 
 func (b *bench) observe(ctx context.Context) (observation, error) {
 	o := observation{at: time.Now(), processor: map[string]time.Duration{}, memory: map[string]int64{}}
@@ -63,7 +65,7 @@ func (b *bench) observe(ctx context.Context) (observation, error) {
 	for _, file := range children {
 		o.process(file, b.plane)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+metricsAddress+"/metrics", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+process.MetricsAddress+"/metrics", http.NoBody)
 	if err != nil {
 		return o, fmt.Errorf("make request: %w", err)
 	}
@@ -90,7 +92,7 @@ func (o *observation) process(file string, plane int) {
 	open, end := strings.IndexByte(string(content), '('), strings.LastIndexByte(string(content), ')')
 	fields := strings.Fields(string(content[end+1:]))
 	const parent, user, system = 1, 11, 12
-	if fields[parent] != strconv.Itoa(plane) {
+	if len(fields) <= system || fields[parent] != strconv.Itoa(plane) {
 		return
 	}
 	name := string(content[open+1 : end])
@@ -143,13 +145,16 @@ func (o observation) since(before observation) observation {
 	return o
 }
 
-const header = "step            seconds  requests  writes  per object  to clusters  reconciles  processor seconds, MiB of each process"
+const header = "step            seconds   requests   (each)     writes   (each)  to clusters  reconciles   (each)  processor seconds (of a cluster), MiB of each process"
 
-func (o observation) row(step string, objects int) string {
+// row of a step; "each" is by Cluster and Machine.
+func (o observation) row(step string, clusters, objects int) string {
 	var processes []string
 	for _, name := range slices.Sorted(maps.Keys(o.processor)) {
-		processes = append(processes, fmt.Sprintf("%s %.1f s, %d", name, o.processor[name].Seconds(), o.memory[name]>>20))
+		used := o.processor[name].Seconds()
+		processes = append(processes, fmt.Sprintf("%s %.1f (%.2f), %d", name, used, used/float64(clusters), o.memory[name]>>20))
 	}
-	return fmt.Sprintf("%-14s %8.1f %9.0f %7.0f %11.1f %12.0f %11.0f  %s", step, o.at.Sub(time.Time{}).Seconds(),
-		o.plane, o.writes, o.writes/float64(objects), o.clusters, o.reconciles, strings.Join(processes, "; "))
+	each := func(count float64) float64 { return count / float64(objects) }
+	return fmt.Sprintf("%-14s %8.1f %10.0f %8.1f %10.0f %8.1f %12.0f %11.0f %8.1f  %s", step, o.at.Sub(time.Time{}).Seconds(),
+		o.plane, each(o.plane), o.writes, each(o.writes), o.clusters, o.reconciles, each(o.reconciles), strings.Join(processes, "; "))
 }
