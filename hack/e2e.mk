@@ -142,7 +142,13 @@ contract: ## Test this provider, Cluster API's in memory, the template and mutan
 	@MODULE=template hack/test-integration.sh ./...
 
 memory: ## The life of a cluster in memory (uses no containers)
-	@MODULE=e2e hack/test-integration.sh ./memory/...
+	@hack/e2e-memory.sh life
+
+memory-soak: ## 5,000 random operations and faults of clusters in memory, for 40 minutes at least (SOAK_OPERATIONS=5000 SOAK_DURATION=40m, SEED to repeat them)
+	@hack/e2e-memory.sh soak
+
+scale: ## Cluster API's Scale spec with clusters in memory (CLUSTERS=10; 200 before a release)
+	@hack/e2e-memory.sh scale
 
 target: ## Provide images and components for another project's e2e suite, in _artifacts/e2e
 	@hack/e2e-capi.sh prepare
