@@ -107,6 +107,19 @@ type ContainerClusterSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	EngineName string `json:"engineName,omitempty"`
 
+	// engineSelector lets the provider choose the engine: among the ContainerEngines in the namespace of the
+	// cluster with these labels, one that is ready, not in maintenance, and has the capacity for
+	// engineReservation. The choice is written to engineName. An empty selector selects all. It has no
+	// effect if engineName is set.
+	// +optional
+	EngineSelector *metav1.LabelSelector `json:"engineSelector,omitempty"`
+
+	// engineReservation is what the cluster reserves of its ContainerEngine before it is created there; by
+	// default what the machines of the Cluster's topology count, or one control plane if it has no topology. What its
+	// machines count counts if that is more.
+	// +optional
+	EngineReservation EngineResources `json:"engineReservation,omitempty,omitzero"`
+
 	// controlPlaneEndpoint is where the API servers are reached from within
 	// the engine's network. The provider fills it when it first chooses an
 	// address for the load balancer (port 6443 by default) and never changes

@@ -21,14 +21,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-const (
-	// EngineFinalizer keeps a ContainerEngine while clusters are on it: without it, the
-	// manager would not reach their containers to remove them.
-	EngineFinalizer = "containerengine.infrastructure.cluster.x-k8s.io"
-
-	// EngineCredentialsFinalizer keeps the Secret of a ContainerEngine while that is kept.
-	EngineCredentialsFinalizer = "containerengine.infrastructure.cluster.x-k8s.io/credentials"
-)
+// EngineFinalizer keeps a ContainerEngine while clusters are on it: without it, the
+// manager would not reach their containers to remove them.
+const EngineFinalizer = "containerengine.infrastructure.cluster.x-k8s.io"
 
 // Keys of the Secret that a ContainerEngine names.
 const (
@@ -61,8 +56,8 @@ type ContainerEngineSpec struct {
 
 	// credentialsSecretName is a Secret in the namespace of the engine. For tcp it has the keys ca.crt,
 	// tls.crt and tls.key, all in PEM; for ssh it has ssh-privatekey and known_hosts. A change is
-	// used within half a minute, for new connections. The engine becomes an owner of the
-	// Secret, so that "clusterctl move" moves it along, and it is deleted after the engine.
+	// used within half a minute, for new connections. "clusterctl move" moves a Secret that has the label
+	// clusterctl.cluster.x-k8s.io/move, and waits for that label.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
@@ -87,6 +82,15 @@ type ContainerEngineSpec struct {
 	// capacity that machines may have in total.
 	// +optional
 	Capacity EngineCapacity `json:"capacity,omitempty,omitzero"`
+
+	// reservations of clusters. The provider adds that of a cluster before it creates anything of it on the engine, so that
+	// clusters that are created concurrently do not get the same capacity, and removes it after the cluster.
+	// +optional
+	// +listType=map
+	// +listMapKey=clusterName
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	Reservations []EngineReservation `json:"reservations,omitempty"`
 
 	// maintenance says that no cluster is created on the engine; false by default. Those that exist
 	// continue.
@@ -133,6 +137,23 @@ type EngineResources struct {
 	Memory *resource.Quantity `json:"memory,omitempty"`
 }
 
+// EngineReservation is what a cluster has reserved of an engine.
+type EngineReservation struct {
+	// clusterName is the name of the ContainerCluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClusterName string `json:"clusterName,omitempty"`
+
+	// cpu is a number of CPUs, such as 2 or 500m.
+	// +required
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+
+	// memory in bytes, such as 4Gi.
+	// +required
+	Memory *resource.Quantity `json:"memory,omitempty"`
+}
+
 // ContainerEngineStatus is the observed state of a container engine.
 // +kubebuilder:validation:MinProperties=1
 type ContainerEngineStatus struct {
@@ -172,7 +193,13 @@ type ContainerEngineStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Machines *int32 `json:"machines,omitempty"`
 
-	// reserved is what these machines count.
+	// capacity that machines may have in total: that of the spec, or else that of the engine's host once the
+	// engine responded.
+	// +optional
+	Capacity EngineResources `json:"capacity,omitempty,omitzero"`
+
+	// reserved is the sum over all clusters of what they have reserved, or of what their machines count if that is
+	// more.
 	// +optional
 	Reserved EngineResources `json:"reserved,omitempty,omitzero"`
 

@@ -82,8 +82,7 @@ func (r *Reconciler) reconcileClusterDeleting(ctx context.Context, s *scope) (ct
 // reconcileDelete removes what the cluster has on the engine, and only then
 // lets the object go.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
-	if s.owner().ID == "" {
-		// Nothing can have been created without it.
+	if s.isNowhere() {
 		controllerutil.RemoveFinalizer(s.containerCluster, infrav1.ClusterFinalizer)
 		return ctrl.Result{}, nil
 	}

@@ -33,6 +33,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -68,6 +69,17 @@ func (r *Reconciler) ensureIdentity(
 	}
 	return nil
 }
+
+// place the cluster on an engine, if that is to be chosen, and reserve there what it needs.
+func (r *Reconciler) place(ctx context.Context, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) error {
+	if cluster == nil || !cluster.DeletionTimestamp.IsZero() || !containerCluster.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return placement.Place(ctx, r.Client, cluster, containerCluster)
+}
+
+// isNowhere reports whether nothing of the cluster can have been created: that needs an owner ID and an engine.
+func (s *scope) isNowhere() bool { return s.owner().ID == "" || engines.IsUnplaced(s.containerCluster) }
 
 // chooseNetwork returns the name of the network for a cluster that names none: the one it began on before names
 // were recorded, or else that of its IP families. Ranges that cannot be used decide nothing yet.
@@ -144,6 +156,13 @@ func (r *Reconciler) checkMaintenance(_ context.Context, s *scope) error {
 	return reconcile.Wait{
 		Condition: infrav1.PreflightPassedCondition, Reason: infrav1.EngineInMaintenanceReason, After: reconcile.UserInterval,
 		Message: fmt.Sprintf("spec.maintenance of ContainerEngine %q is true; unset it, or create the cluster on another engine", s.Name.Name),
+	}
+}
+
+// engineNotChosen is the outcome where no engine can have the cluster. What is free changes with other clusters.
+func (s *scope) engineNotChosen(err error) error {
+	return reconcile.Wait{
+		Condition: infrav1.PreflightPassedCondition, Reason: infrav1.EngineNotChosenReason, Message: err.Error(), After: reconcile.UserInterval,
 	}
 }
 

@@ -43,6 +43,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engineevents"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 )
 
 // Reconciler reconciles ContainerClusters.
@@ -74,6 +75,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters/status,verbs=get;patch;update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containermachines,verbs=get;list;watch
+// +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerengines,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=cluster.x-k8s.io,resources=clusters;machines,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -117,9 +119,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 
 // reconcileOnEngine reconciles a ContainerCluster that is this manager's on its engine.
 func (r *Reconciler) reconcileOnEngine(ctx context.Context, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) (_ ctrl.Result, rerr error) {
+	notPlaced := r.place(ctx, cluster, containerCluster)
+	switch none := new(placement.NoEngineError); {
+	case placement.IsConflict(notPlaced):
+		return ctrl.Result{RequeueAfter: engines.BusyInterval}, nil
+	case notPlaced != nil && !errors.As(notPlaced, &none):
+		return ctrl.Result{}, notPlaced
+	}
 	connection, unavailable := r.Engines.For(containerCluster)
-	if err := r.ensureIdentity(ctx, cluster, containerCluster, connection); err != nil {
-		return ctrl.Result{}, err
+	if notPlaced == nil {
+		if err := r.ensureIdentity(ctx, cluster, containerCluster, connection); err != nil {
+			return ctrl.Result{}, err
+		}
 	}
 	patchHelper, err := patch.NewHelper(containerCluster, r.Client)
 	if err != nil {
@@ -130,7 +141,9 @@ func (r *Reconciler) reconcileOnEngine(ctx context.Context, cluster *clusterv1.C
 	reconcile.MarkActive(containerCluster)
 	defer func() { rerr = errors.Join(rerr, reconcile.IgnoreGone(s.patch(ctx, r.Client, patchHelper))) }()
 	switch {
-	case unavailable != nil && s.owner().ID != "": // Nothing can have been created without it.
+	case notPlaced != nil:
+		return reconcile.Run(ctx, s, func(context.Context, *scope) error { return s.engineNotChosen(notPlaced) })
+	case unavailable != nil && !s.isNowhere() && s.owner().ID != "": // Nothing can have been created without it.
 		return reconcile.Run(ctx, s, func(context.Context, *scope) error { return s.engineUnavailable(unavailable) })
 	case !containerCluster.DeletionTimestamp.IsZero():
 		return r.reconcileDelete(ctx, s)

@@ -44,6 +44,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 )
 
@@ -66,7 +67,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerengines/status,verbs=get;patch;update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerengines/finalizers,verbs=update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters;containermachines,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 
 // Reconcile connects to one engine, and reports on it.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
@@ -89,6 +90,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	if isPaused, err := reconcile.CheckPaused(ctx, r.Client, nil, containerEngine); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
+	// A cluster that is gone has nothing of the engine. What is placed meanwhile is not overwritten.
+	if err := placement.Release(ctx, r.Client, containerEngine); err != nil {
+		return ctrl.Result{}, reconcile.IgnoreGone(err)
+	}
 	helper, err := patch.NewHelper(containerEngine, r.Client)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("prepare patch: %w", err)
@@ -106,8 +111,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		// Who says that an engine is lost does not want to hear of it again.
 		r.checkLost,
 		r.readCredentials,
-		// A Secret is moved and kept with its engine.
-		r.keepCredentials,
+		// An engine is not moved without its Secret.
+		r.blockMove,
 		r.connect,
 		// Machines on the engine continue while this is up to date.
 		r.probe,
@@ -132,18 +137,15 @@ func (r *Reconciler) countMachines(ctx context.Context, s *scope) error {
 	if err := r.Client.List(ctx, machines, client.InNamespace(s.engine.Namespace)); err != nil {
 		return fmt.Errorf("list ContainerMachines: %w", err)
 	}
-	s.count(clusters.Items, machines.Items)
+	s.count(placement.UsageOf(s.engine, clusters.Items, machines.Items))
 	return nil
 }
 
-// release removes the finalizers of an engine that is deleted, once nothing is on it. Until then it
+// release removes the finalizer of an engine that is deleted, once nothing is on it. Until then it
 // is connected to: what is on it is to be removed.
-func (r *Reconciler) release(ctx context.Context, s *scope) error {
-	if s.engine.DeletionTimestamp.IsZero() || len(s.users) > 0 {
+func (r *Reconciler) release(_ context.Context, s *scope) error {
+	if s.engine.DeletionTimestamp.IsZero() || len(s.usage.Users) > 0 {
 		return nil
-	}
-	if err := r.releaseCredentials(ctx, s.engine); err != nil {
-		return err
 	}
 	r.Engines.Disconnect(client.ObjectKeyFromObject(s.engine), nil)
 	controllerutil.RemoveFinalizer(s.engine, infrav1.EngineFinalizer)
@@ -188,13 +190,8 @@ type scope struct {
 	target engines.Target
 	// answer of the engine.
 	answer hostinfo.Answer
-	// clusters on the engine.
-	clusters []infrav1.ContainerCluster
-	// users are the names of clusters, and of machines without one, on the engine, sorted.
-	users []string
-	// machines on the engine, of which existing have containers.
-	machines, existing int
-	reserved           resources
+	// usage of the engine.
+	usage placement.Usage
 	// conditions as they were before this reconcile.
 	conditions []metav1.Condition
 }

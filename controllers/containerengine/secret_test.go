@@ -18,10 +18,11 @@ package containerengine_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,41 +35,85 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// TestSecret: it follows its engine with clusterctl move, and is there while clusters are to be removed.
-func TestSecret(t *testing.T) {
+// TestSecretIsMoved: clusterctl moves no engine whose Secret it would leave behind. The manager changes no Secret.
+func TestSecretIsMoved(t *testing.T) {
 	t.Parallel()
-	other := &infrav1.ContainerEngine{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "other", UID: "other-uid"},
-		Spec:       infrav1.ContainerEngineSpec{Endpoint: "ssh://me@build.example.org", CredentialsSecretName: "credentials"},
+	const blockMove = clusterctlv1.BlockMoveAnnotation
+	cases := map[string]struct {
+		reason string
+		change func(*infrav1.ContainerEngine, *corev1.Secret)
+		want   string
+	}{
+		"Labeled": {
+			reason: "clusterctl moves it by itself.",
+			change: func(_ *infrav1.ContainerEngine, s *corev1.Secret) {
+				s.Labels = map[string]string{clusterctlv1.ClusterctlMoveLabel: ""}
+			},
+		},
+		"Owned": {
+			reason: "clusterctl moves what the engine owns.",
+			change: func(e *infrav1.ContainerEngine, s *corev1.Secret) {
+				s.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ContainerEngine", Name: e.Name, UID: e.UID}}
+			},
+		},
+		"Neither": {reason: "It would be left behind.", want: "credentials"},
+		"Blocked": {
+			reason: "What a user set stays.",
+			change: func(e *infrav1.ContainerEngine, s *corev1.Secret) {
+				s.Labels = map[string]string{clusterctlv1.ClusterctlMoveLabel: ""}
+				e.Annotations = map[string]string{blockMove: "mine"}
+			},
+			want: "mine",
+		},
 	}
-	f := newFixture(t, nil, other, clusterOn("c"))
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, tc.change)
+			before := f.secret()
+			f.expect(tc.reason, well())
+			if got := f.get().Annotations[blockMove]; got != tc.want {
+				t.Errorf("%s The annotation is %q, want %q", tc.reason, got, tc.want)
+			}
+			message := conditions.GetMessage(f.get(), infrav1.EngineReachableCondition)
+			if says := strings.Contains(message, clusterctlv1.ClusterctlMoveLabel); says != (tc.want == "credentials") {
+				t.Errorf("the message is %q", message)
+			}
+			if diff := cmp.Diff(before, f.secret()); diff != "" {
+				t.Errorf("the Secret is changed (-before, +after):\n%s", diff)
+			}
+			labeled := f.secret()
+			labeled.Labels = map[string]string{clusterctlv1.ClusterctlMoveLabel: ""}
+			must.Succeed(t, f.client.Update(t.Context(), labeled))
+			f.expect("It is labeled.", well())
+			if _, isBlocked := f.get().Annotations[blockMove]; isBlocked != (tc.want == "mine") {
+				t.Errorf("labeled: the annotations are %v", f.get().Annotations)
+			}
+		})
+	}
+}
+
+// TestSecretIsDeleted: the engine is not used any more, unless it is being deleted too, as with the namespace: what is on it
+// is to be removed.
+func TestSecretIsDeleted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil, clusterOn("c"))
 	f.expect("at first", well())
-	secret := f.secret()
-	owners := func() (names []string) {
-		for _, owner := range f.secret().OwnerReferences {
-			names = append(names, owner.Kind+"/"+owner.Name+"/"+string(owner.UID))
-		}
-		return names
-	}
-	if !slices.Contains(secret.Finalizers, infrav1.EngineCredentialsFinalizer) || !slices.Equal(owners(), []string{"ContainerEngine/build/build-uid"}) {
-		t.Errorf("finalizers %v, owners %v", secret.Finalizers, owners())
-	}
+	must.Succeed(t, f.client.Delete(t.Context(), f.secret()))
+	f.expect("the Secret is gone", unused(infrav1.EngineCredentialsInvalidReason, interval))
 	must.Succeed(t, f.client.Delete(t.Context(), f.get()))
-	f.expect("clusters are on the engine: it is kept, and used", state{"False InUse", "True Reachable", "True HostReady", true, interval})
+	f.expect("the engine is deleted too", state{"False InUse", "True Reachable", "True HostReady", true, interval})
 	if message := conditions.GetMessage(f.get(), infrav1.EngineReadyCondition); !strings.Contains(message, "waits for c ") {
 		t.Errorf("the message is %q", message)
 	}
+	f.engines.Disconnect(types.NamespacedName{Namespace: namespace, Name: "build"}, nil)
+	f.expect("another manager has no credentials", state{"False InUse", "False CredentialsInvalid", "Unknown HostUnknown", false, interval})
 	must.Succeed(t, f.client.Delete(t.Context(), clusterOn("c")))
 	_, err := f.reconcile()
 	must.Succeed(t, err)
 	if err := f.client.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "build"}, &infrav1.ContainerEngine{}); err == nil {
 		t.Error("the engine is kept")
 	}
-	if !slices.Contains(f.secret().Finalizers, infrav1.EngineCredentialsFinalizer) {
-		t.Error("the Secret is released, which another engine uses")
-	}
-	must.Succeed(t, f.client.Delete(t.Context(), other))
-	f.engines.Disconnect(types.NamespacedName{Namespace: namespace, Name: "other"}, nil)
 }
 
 // TestMovedAway: the manager of the former management cluster releases the engine.

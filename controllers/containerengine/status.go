@@ -20,60 +20,35 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
-// clusterOf returns the name of the Cluster of an object of this provider.
-func clusterOf(object client.Object) string { return object.GetLabels()[clusterv1.ClusterNameLabel] }
-
-// count what is on the engine, and write it into the status. A machine is on the engine that it says, or on
-// that of its cluster before it says one.
-func (s *scope) count(clusters []infrav1.ContainerCluster, machines []infrav1.ContainerMachine) {
-	name := client.ObjectKeyFromObject(s.engine)
-	byName := map[string]*infrav1.ContainerCluster{}
-	for i := range clusters {
-		if engines.NameOf(&clusters[i]) == name {
-			s.clusters = append(s.clusters, clusters[i])
-			s.users = append(s.users, clusters[i].Name)
-			byName[clusterOf(&clusters[i])] = &clusters[i]
-		}
-	}
-	for i := range machines {
-		ofCluster, isOnEngine := byName[clusterOf(&machines[i])], engines.NameOf(&machines[i]) == name
-		if ofCluster == nil && !isOnEngine {
-			continue
-		}
-		if ofCluster == nil {
-			// The object of its cluster is gone: nothing is known but its own limits.
-			ofCluster = &infrav1.ContainerCluster{}
-			s.users = append(s.users, machines[i].Name)
-		}
-		s.machines++
-		if machines[i].Spec.ProviderID != "" {
-			s.existing++
-		}
-		counted := counts(&machines[i], ofCluster, s.engine.Spec.Capacity)
-		s.reserved.add(counted.cpu, counted.memory)
-	}
-	slices.Sort(s.users)
+// count what is on the engine, and write it into the status.
+func (s *scope) count(usage placement.Usage) {
+	s.usage = usage
 	status := &s.engine.Status
-	status.Clusters, status.Machines = ptr.To(int32(len(s.clusters))), ptr.To(int32(s.machines)) //nolint:gosec // There are never so many.
-	status.Reserved = infrav1.EngineResources{CPU: &s.reserved.cpu, Memory: &s.reserved.memory}
-	status.Free = free(total(s.engine.Spec.Capacity, nil), s.reserved)
+	status.Clusters, status.Machines = ptr.To(int32(len(usage.Clusters))), ptr.To(int32(usage.Machines)) //nolint:gosec // There are never so many.
+	status.Reserved = infrav1.EngineResources{CPU: &usage.Reserved.CPU, Memory: &usage.Reserved.Memory}
+	s.setCapacity(nil)
+}
+
+// setCapacity of the engine, as it is known.
+func (s *scope) setCapacity(info *engine.Info) {
+	status := &s.engine.Status
+	status.Capacity = placement.Total(s.engine.Spec.Capacity, info)
+	status.Free = placement.Free(status.Capacity, s.usage.Reserved)
 }
 
 // publish what the engine says of itself.
@@ -81,7 +56,7 @@ func (s *scope) publish(info engine.Info) {
 	status := &s.engine.Status
 	status.ID, status.Version = info.StorageID, info.Version
 	status.Product = cmp.Or(info.Traits.Product, info.Name)
-	status.Free = free(total(s.engine.Spec.Capacity, &info), s.reserved)
+	s.setCapacity(&info)
 }
 
 // patch writes what the reconcile found, with Ready as its summary.
@@ -100,7 +75,7 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	}
 	if !s.engine.DeletionTimestamp.IsZero() {
 		ready.Status, ready.Reason = metav1.ConditionFalse, infrav1.EngineInUseReason
-		ready.Message = fmt.Sprintf("deletion waits for %s on the engine", strings.Join(s.users, ", "))
+		ready.Message = fmt.Sprintf("deletion waits for %s on the engine", strings.Join(s.usage.Users, ", "))
 	}
 	reconcile.SetCondition(s.engine, ready)
 	reconcile.SettleConditions(s.engine, s.conditions)

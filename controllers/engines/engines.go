@@ -86,6 +86,9 @@ type UnavailableError struct {
 
 // Error implements error.
 func (e *UnavailableError) Error() string {
+	if e.Engine.Name == "" {
+		return e.Err.Error()
+	}
 	return fmt.Sprintf("ContainerEngine %q: %v", e.Engine.Name, e.Err)
 }
 
@@ -95,6 +98,8 @@ func (e *UnavailableError) Unwrap() []error { return []error{engine.ErrUnavailab
 var (
 	// errUnknown: it is not there, or the manager has just started.
 	errUnknown = errors.New("not found, or not connected to yet")
+	// errUnplaced: no engine has been chosen.
+	errUnplaced = errors.New("no ContainerEngine has been chosen for the cluster yet")
 	// errRemoved: the object is gone.
 	errRemoved = errors.New("not found")
 )
@@ -132,6 +137,11 @@ func NameOf(object client.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: object.GetNamespace(), Name: name}
 }
 
+// IsUnplaced reports whether the engine of a cluster is still to be chosen. Until then, it has none.
+func IsUnplaced(cluster *infrav1.ContainerCluster) bool {
+	return cluster.Spec.EngineName == "" && cluster.Spec.EngineSelector != nil && cluster.Annotations[infrav1.EngineAnnotation] == ""
+}
+
 // BusyInterval is how long an object waits for a worker at its engine.
 const BusyInterval = time.Second
 
@@ -140,6 +150,9 @@ func (e *Engines) Own() *Connection { return e.own }
 
 // For returns the engine of an object, or an *UnavailableError. It does not wait.
 func (e *Engines) For(object client.Object) (*Connection, error) {
+	if cluster, isCluster := object.(*infrav1.ContainerCluster); isCluster && IsUnplaced(cluster) {
+		return nil, &UnavailableError{Err: errUnplaced}
+	}
 	name := NameOf(object)
 	if name == (types.NamespacedName{}) {
 		return e.own, nil

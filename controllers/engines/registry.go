@@ -212,6 +212,24 @@ func (e *Engines) Connection(name types.NamespacedName) *Connection {
 	return nil
 }
 
+// Suspend ends all calls of an engine with the reason, until a probe of it succeeds. Its client keeps the
+// credentials.
+func (e *Engines) Suspend(name types.NamespacedName, reason error) {
+	e.mutex.Lock()
+	known := e.remote[name]
+	if known == nil {
+		e.reasons[name] = reason
+	}
+	e.mutex.Unlock()
+	if known == nil {
+		return
+	}
+	if known.gate.set(known.ctx, &UnavailableError{Engine: name, Err: reason}) {
+		e.publish(engineevents.From{Name: name, Engine: known.gate}, engine.Event{Kind: engine.EventLost})
+	}
+	known.dialer.Reset()
+}
+
 // Disconnect ends all calls of an engine with the reason, and its client; nil = the object is gone.
 func (e *Engines) Disconnect(name types.NamespacedName, reason error) {
 	e.mutex.Lock()

@@ -26,6 +26,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -118,7 +119,11 @@ func (r *Reconciler) recordEngineName(ctx context.Context, s *scope) error {
 // findEngine finds the engine of the machine. Its ContainerEngine says why there is none, and its
 // return causes the next reconcile.
 func (r *Reconciler) findEngine(_ context.Context, s *scope) error {
-	connection, err := r.Engines.For(s.containerMachine)
+	var of client.Object = s.containerMachine
+	if s.containerCluster != nil && engines.IsUnplaced(s.containerCluster) {
+		of = s.containerCluster
+	}
+	connection, err := r.Engines.For(of)
 	if err != nil {
 		return reconcile.Failure{
 			Err: err, Condition: infrav1.ContainerReadyCondition, Status: metav1.ConditionUnknown,

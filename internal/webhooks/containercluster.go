@@ -69,6 +69,7 @@ func validateCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
 	errs := validateNetwork(spec.Child("network"), cluster.Spec.Network)
 	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer, cluster.Spec.ControlPlaneEndpoint.Port)...)
 	errs = append(errs, validateEngineName(spec.Child("engineName"), cluster.Spec.EngineName)...)
+	errs = append(errs, validateEngineChoice(spec, cluster.Spec.EngineSelector, cluster.Spec.EngineReservation)...)
 	errs = append(errs, validateEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
 	errs = append(errs, validateRoleResources(spec.Child("resources"), cluster.Spec.Resources)...)
 	errs = append(errs, validateRegistries(spec.Child("registries"), cluster.Spec.Registries)...)
@@ -187,6 +188,7 @@ func validateClusterTemplate(template *infrav1.ContainerClusterTemplate) field.E
 func ValidateClusterSpec(path *field.Path, spec *infrav1.ContainerClusterTemplateResourceSpec) field.ErrorList {
 	errs := validateNetwork(path.Child("network"), spec.Network)
 	errs = append(errs, validateEngineName(path.Child("engineName"), spec.EngineName)...)
+	errs = append(errs, validateEngineChoice(path, spec.EngineSelector, spec.EngineReservation)...)
 	errs = append(errs, validateLoadBalancer(path.Child("loadBalancer"), infrav1.LoadBalancer{
 		Type: spec.LoadBalancer.Type, Image: spec.LoadBalancer.Image,
 		HostPort: spec.LoadBalancer.HostPort, HostAddress: spec.LoadBalancer.HostAddress,

@@ -22,6 +22,8 @@ import (
 	"net/netip"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -50,6 +52,7 @@ func validateEngine(engine *infrav1.ContainerEngine, allowed endpoint.Allowed) f
 	if name := engine.Spec.FailureDomain; name != "" && len(validation.IsValidLabelValue(name)) > 0 {
 		errs = append(errs, field.Invalid(spec.Child("failureDomain"), name, invalidZone))
 	}
+	errs = append(errs, validateReservations(spec.Child("reservations"), engine.Spec.Reservations)...)
 	return append(errs, validateCapacity(spec.Child("capacity"), engine.Spec.Capacity)...)
 }
 
@@ -84,12 +87,32 @@ func validateEngineName(path *field.Path, name string) field.ErrorList {
 	return errs
 }
 
+func validateEngineChoice(spec *field.Path, selector *metav1.LabelSelector, reservation infrav1.EngineResources) field.ErrorList {
+	errs := metav1validation.ValidateLabelSelector(selector, metav1validation.LabelSelectorValidationOptions{}, spec.Child("engineSelector"))
+	errs = append(errs, validateNotNegative(spec.Child("engineReservation", "cpu"), reservation.CPU)...)
+	return append(errs, validateNotNegative(spec.Child("engineReservation", "memory"), reservation.Memory)...)
+}
+
+func validateReservations(path *field.Path, reservations []infrav1.EngineReservation) field.ErrorList {
+	var errs field.ErrorList
+	for i, reservation := range reservations {
+		errs = append(errs, validateNotNegative(path.Index(i).Child("cpu"), reservation.CPU)...)
+		errs = append(errs, validateNotNegative(path.Index(i).Child("memory"), reservation.Memory)...)
+	}
+	return errs
+}
+
+func validateNotNegative(at *field.Path, quantity *resource.Quantity) field.ErrorList {
+	if quantity == nil || quantity.Sign() >= 0 {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(at, quantity.String(), "must not be negative")}
+}
+
 func validateCapacity(path *field.Path, capacity infrav1.EngineCapacity) field.ErrorList {
 	var errs field.ErrorList
 	check := func(at *field.Path, quantity *resource.Quantity) {
-		if quantity != nil && quantity.Sign() < 0 {
-			errs = append(errs, field.Invalid(at, quantity.String(), "must not be negative"))
-		}
+		errs = append(errs, validateNotNegative(at, quantity)...)
 	}
 	check(path.Child("cpu"), capacity.CPU)
 	check(path.Child("memory"), capacity.Memory)

@@ -27,7 +27,7 @@ func move() []Rule {
 		{ID: "M5", Says: "A paused machine is not deleted.", Proof: Proof{machineTests, "TestDeletions/ClusterPaused"}},
 		{ID: "M5", Says: "Nor is a paused cluster.", Proof: Proof{clusterTests, "TestDeletions/ClusterPaused"}},
 		{ID: "M5", Says: "Nor is a paused pool.", Proof: Proof{poolTests, "TestDelete/Paused"}},
-		{ID: "M6", Says: "A provider can block a move.", Unproved: "Nothing has to be done before a move."},
+		{ID: "M6", Says: "A provider can block a move.", Proof: Proof{"controllers/containerengine", "TestSecretIsMoved"}},
 		{ID: "M7", Says: "clusterctl removes all annotations from an object that it has moved, and deletes it.", Proof: Proof{webhookTests, "TestChanges/Moved"}},
 		{ID: "M7", Says: "Its finalizers can be removed even if it is invalid.", Proof: Proof{webhookTests, "TestDeletedObjectsPass"}},
 		{ID: "M8", Says: "Objects without a namespace are copied.", Unproved: "There are none."},

@@ -60,6 +60,11 @@ func badEngines() map[string]Input {
 		"EngineAdvertisesPort":     {"The port is chosen for each cluster.", containerEngine, engine(good, `, advertiseAddress: "a.example.org:6443"`), "spec.advertiseAddress", notOnlyHost},
 		"EngineFailureDomain":      {"It is a label of Nodes.", containerEngine, engine(good, `, failureDomain: "a b"`), "spec.failureDomain", noLabel},
 		"EngineCPU":                {"There is nothing less than nothing.", containerEngine, engine(good, `, capacity: {cpu: "-1"}`), "spec.capacity.cpu", "must not be negative"},
+		"EngineReservation":        {"It would make room.", cluster, `spec: {engineReservation: {cpu: "-1"}}`, "spec.engineReservation.cpu", "must not be negative"},
+		"EngineReservationOfClass": {"Nor for the clusters of a class.", clusterTemplate, `spec: {template: {spec: {engineReservation: {memory: -1Gi}}}}`, "spec.template.spec.engineReservation.memory", "must not be negative"},
+		"EngineReserved":           {"It would make room.", containerEngine, engine(good, `, reservations: [{clusterName: a, cpu: "-1", memory: 1Gi}]`), "spec.reservations[0].cpu", "must not be negative"},
+		"EngineSelector":           {"It selects nothing.", cluster, `spec: {engineSelector: {matchExpressions: [{key: zone, operator: In}]}}`, "spec.engineSelector.matchExpressions[0].values", "must be specified when `operator` is 'In' or 'NotIn'"},
+		"EngineSelectorOfClass":    {"Nor for the clusters of a class.", clusterTemplate, `spec: {template: {spec: {engineSelector: {matchExpressions: [{key: zone, operator: In}]}}}}`, "spec.template.spec.engineSelector.matchExpressions[0].values", "must be specified when `operator` is 'In' or 'NotIn'"},
 		"EngineDefault":            {"It would make room.", containerEngine, engine(good, `, capacity: {workers: {memory: -1Gi}}`), "spec.capacity.workers.memory", "must not be negative"},
 	}
 }
@@ -71,7 +76,12 @@ func engineChanges() map[string]Change {
 spec: {engineName: %s, ownerID: abc}`
 	return map[string]Change{
 		"EngineChosen": {Reason: "Nothing is anywhere yet.", Kind: cluster, Before: `spec: {engineName: first}`, After: `spec: {engineName: second}`},
-		"EngineAgain":  {Reason: "It stays where it is.", Kind: cluster, Before: fmt.Sprintf(recorded, "first"), After: fmt.Sprintf(recorded, "first")},
+		"EngineChosenFor": {Reason: "The provider writes its choice.", Kind: cluster, Before: `spec: {engineSelector: {matchLabels: {zone: a}}}`,
+			After: `spec: {engineName: first, engineReservation: {cpu: "2"}, engineSelector: {matchLabels: {zone: a}}}`},
+		"EngineReserved": {Reason: "It is done before the cluster is there.", Kind: containerEngine,
+			Before: `spec: {endpoint: "tcp://a.example.org", credentialsSecretName: a}`,
+			After:  `spec: {endpoint: "tcp://a.example.org", credentialsSecretName: a, reservations: [{clusterName: a, cpu: "2", memory: 2Gi}]}`},
+		"EngineAgain": {Reason: "It stays where it is.", Kind: cluster, Before: fmt.Sprintf(recorded, "first"), After: fmt.Sprintf(recorded, "first")},
 		"EngineOfRecorded": {Reason: "Something may be there.", Kind: cluster, Before: fmt.Sprintf(recorded, "first"), After: fmt.Sprintf(recorded, "second"),
 			Field: "spec.engineName", Message: on("first")},
 		"EngineOfStarted": {Reason: "Its containers are on the manager's own engine.", Kind: cluster, Before: `spec: {loadBalancer: {hostPort: 32768}}`,
