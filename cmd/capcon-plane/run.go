@@ -27,6 +27,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/config/crd"
 	"github.com/capi-samples/cluster-api-provider-container/config/webhook"
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/daemon"
 )
@@ -65,6 +66,8 @@ func runDaemon(args []string) error {
 	flags.StringVar(&managerProgram, "manager", "", "program that is the manager instead of this one, with the same flags")
 	flags.DurationVar(&opts.Lifetime, "certificate-lifetime", daemon.DefaultLifetime, "lifetime of certificates, which are renewed in its last third")
 	flags.StringVar(&opts.FeatureGates, "feature-gates", "", "feature gates of Cluster API, such as A=true,B=false (default: those of the last start that had some)")
+	flags.StringVar(&opts.AllowedEngines, endpoint.AllowedFlag, "",
+		"endpoints that ContainerEngines may have, or "+plane.NoEngines+" (default: those of the last start that had some)")
 	if err := parse(flags, args); err != nil {
 		return err
 	}

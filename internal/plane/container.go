@@ -65,7 +65,7 @@ func (a *attempt) create(ctx context.Context) error {
 		a.created = volume.Name
 	}
 	port, _ := portOf(volume)
-	spec, err := a.describe(volume.Name, port, a.engineSocket(), a.opts.FeatureGates)
+	spec, err := a.describe(volume.Name, port, a.engineSocket(), settings{a.opts.FeatureGates, a.opts.AllowedEngines})
 	if err != nil {
 		return err
 	}
@@ -152,12 +152,15 @@ func (p *Plane) discard(ctx context.Context, id string) error {
 	return nil
 }
 
+// settings of the manager in a plane, which it keeps until others are requested.
+type settings struct{ featureGates, allowedEngines string }
+
 // describe returns the desired container.
-func (a *attempt) describe(volume string, port uint16, socket, featureGates string) (engine.Spec, error) {
+func (a *attempt) describe(volume string, port uint16, socket string, kept settings) (engine.Spec, error) {
 	d := description{
 		name: a.opts.Name, volume: volume, image: a.image, network: a.opts.Network, port: port,
 		engineName: a.info.Name, traits: a.info.Traits, engineSocket: socket, remapped: a.info.UserNamespaceRemap,
-		featureGates: featureGates,
+		featureGates: kept.featureGates, allowedEngines: kept.allowedEngines,
 	}
 	return d.spec()
 }

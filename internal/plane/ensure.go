@@ -154,7 +154,10 @@ func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, contain
 	if !ours {
 		return a.discardWithVolume(ctx, container)
 	}
-	spec, err := a.describe(volume.Name, port, a.socketOf(container), cmp.Or(a.opts.FeatureGates, container.Labels[labelFeatureGates]))
+	spec, err := a.describe(volume.Name, port, a.socketOf(container), settings{
+		featureGates:   cmp.Or(a.opts.FeatureGates, container.Labels[labelFeatureGates]),
+		allowedEngines: cmp.Or(a.opts.AllowedEngines, container.Labels[labelAllowedEngines]),
+	})
 	if err != nil {
 		return err
 	}

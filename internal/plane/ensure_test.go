@@ -133,6 +133,33 @@ func neverReady(p *Plane) {
 	}
 }
 
+// What engines are allowed replaces the container once, and stays when it is not requested again.
+func TestEnsureKeepsAllowedEngines(t *testing.T) {
+	t.Parallel()
+	eng := newEngine(t)
+	p := newPlane(eng)
+	ensure := func(allowed string) engine.Container {
+		p.opts.AllowedEngines = allowed
+		mustEnsure(t, p)
+		return must.Get(eng.InspectContainer(t.Context(), DefaultName))(t)
+	}
+	without := ensure("")
+	with := ensure("default=ssh://me@a:22")
+	if with.ID == without.ID || with.Labels[labelAllowedEngines] != "default=ssh://me@a:22" {
+		t.Errorf("with an engine, the container is %s with %v, was %s", with.ID, with.Labels, without.ID)
+	}
+	if kept := ensure(""); kept.ID != with.ID {
+		t.Error("where none is requested, the container is replaced")
+	}
+	if none := ensure(NoEngines); none.ID == with.ID {
+		t.Error("where none is allowed any more, the container stays")
+	}
+	command := description{allowedEngines: "tcp://a"}.command()
+	if at := slices.Index(command, "--allowed-engine-endpoints=tcp://a"); at < 0 || at > slices.Index(command, "--") {
+		t.Errorf("the command is %q, want what is allowed before the arguments of the manager", command)
+	}
+}
+
 // Feature gates replace the container once, and stay when they are not requested again.
 func TestEnsureKeepsFeatureGates(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,9 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/tunnel"
 )
 
+// NoEngines as Options.AllowedEngines allows no endpoint of a ContainerEngine.
+const NoEngines = "none"
+
 // Options of a plane.
 type Options struct {
 	// Name of the container, with which the volume's begins. Default
@@ -56,6 +59,9 @@ type Options struct {
 	EngineSocket string
 	// FeatureGates of Cluster API, such as "A=true,B=false". Empty: an existing plane keeps its own.
 	FeatureGates string
+	// AllowedEngines are the endpoints that ContainerEngines may have, as patterns of internal/endpoint with commas
+	// between them, or NoEngines. Empty: an existing plane keeps its own.
+	AllowedEngines string
 	// Tunnels open the way to a plane whose engine is on another host. nil = the engine
 	// publishes its port on this host.
 	Tunnels *tunnel.Tunnels

@@ -20,6 +20,7 @@ import (
 	"net/netip"
 	"path"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -50,6 +51,8 @@ const (
 	labelSocket = "capcon.cluster.x-k8s.io/engine-socket"
 	// labelFeatureGates of the container are the feature gates that it was created with.
 	labelFeatureGates = "capcon.cluster.x-k8s.io/feature-gates"
+	// labelAllowedEngines of the container are the endpoints of engines that it was created with.
+	labelAllowedEngines = "capcon.cluster.x-k8s.io/allowed-engine-endpoints"
 	// labelSpec of the container is a hash of what it was created from.
 	labelSpec = "capcon.cluster.x-k8s.io/spec-hash"
 )
@@ -66,7 +69,9 @@ type description struct {
 	engineName, engineSocket string
 	// featureGates of Cluster API; empty = those of the volume.
 	featureGates string
-	traits       engine.Traits
+	// allowedEngines are endpoints of ContainerEngines; empty = those of the volume.
+	allowedEngines string
+	traits         engine.Traits
 	// remapped: the engine keeps volumes for other users than root.
 	remapped bool
 }
@@ -110,6 +115,9 @@ func (d description) spec() (engine.Spec, error) {
 	if d.featureGates != "" {
 		spec.Labels[labelFeatureGates] = d.featureGates
 	}
+	if d.allowedEngines != "" {
+		spec.Labels[labelAllowedEngines] = d.allowedEngines
+	}
 	// Without the image: that one is compared by what it names now.
 	hashed := spec
 	hashed.Image = ""
@@ -130,6 +138,9 @@ func (d description) command() []string {
 	}
 	if d.featureGates != "" {
 		command = append(command, "--feature-gates="+d.featureGates)
+	}
+	if d.allowedEngines != "" {
+		command = append(command, "--"+endpoint.AllowedFlag+"="+d.allowedEngines)
 	}
 	return append(command, "--", "--engine="+d.engineName, "--self-container="+d.name)
 }

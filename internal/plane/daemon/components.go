@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane/supervise"
 )
 
@@ -162,6 +164,9 @@ func (id *identity) managerProcess() supervise.Process {
 	args := slices.Clone(id.opts.Manager[1:])
 	if id.opts.FeatureGates != "" {
 		args = append(args, flags("feature-gates", id.opts.FeatureGates)...)
+	}
+	if allowed := id.opts.AllowedEngines; allowed != "" && allowed != plane.NoEngines {
+		args = append(args, flags(endpoint.AllowedFlag, allowed)...)
 	}
 	return supervise.Process{
 		Name: processManager,

@@ -80,22 +80,25 @@ func newIdentity(opts Options) (*identity, error) {
 	if err := id.ensureUsers(); err != nil {
 		return nil, err
 	}
-	if id.opts.FeatureGates, err = keepFeatureGates(id.files.featureGates(), opts.FeatureGates); err != nil {
+	if id.opts.FeatureGates, err = keepSetting(id.files.featureGates(), opts.FeatureGates); err != nil {
+		return nil, err
+	}
+	if id.opts.AllowedEngines, err = keepSetting(id.files.allowedEngines(), opts.AllowedEngines); err != nil {
 		return nil, err
 	}
 	_, err = id.renew(time.Now())
 	return id, err
 }
 
-// keepFeatureGates records feature gates, and returns those of the record if there are none: a
-// container that was lost is recreated without them.
-func keepFeatureGates(path, requested string) (string, error) {
+// keepSetting records a setting of the manager, and returns the record if none is requested: a
+// container that was lost is recreated without it.
+func keepSetting(path, requested string) (string, error) {
 	if requested != "" {
 		return requested, pki.WriteFile(path, []byte(requested))
 	}
 	recorded, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read feature gates: %w", err)
+		return "", fmt.Errorf("read setting of the manager: %w", err)
 	}
 	return string(recorded), nil
 }

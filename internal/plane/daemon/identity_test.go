@@ -27,6 +27,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -75,9 +76,9 @@ func TestFeatureGatesAreKept(t *testing.T) {
 	for _, step := range []struct{ requested, want string }{
 		{"", ""}, {"A=true", "A=true"}, {"", "A=true"}, {"A=false", "A=false"}, {"", "A=false"},
 	} {
-		got, err := keepFeatureGates(path, step.requested)
+		got, err := keepSetting(path, step.requested)
 		if err != nil || got != step.want {
-			t.Errorf("keepFeatureGates(%q): want %q, got %q, %v", step.requested, step.want, got, err)
+			t.Errorf("keepSetting(%q): want %q, got %q, %v", step.requested, step.want, got, err)
 		}
 	}
 	id := newTestIdentity(t, t.TempDir())
@@ -85,6 +86,15 @@ func TestFeatureGatesAreKept(t *testing.T) {
 	id.opts.FeatureGates = "A=true"
 	if diff := cmp.Diff(append([]string{"--feature-gates=A=true"}, before...), id.managerProcess().Args); diff != "" {
 		t.Errorf("arguments of the manager (-want +got):\n%s", diff)
+	}
+	id.opts.FeatureGates = ""
+	for allowed, want := range map[string][]string{
+		"": nil, plane.NoEngines: nil, "default=ssh://me@a:22,tcp://b": {"--allowed-engine-endpoints=default=ssh://me@a:22,tcp://b"},
+	} {
+		id.opts.AllowedEngines = allowed
+		if diff := cmp.Diff(append(want, before...), id.managerProcess().Args); diff != "" {
+			t.Errorf("%q: arguments of the manager (-want +got):\n%s", allowed, diff)
+		}
 	}
 }
 

@@ -58,6 +58,9 @@ type Options struct {
 	// FeatureGates of Cluster API, such as "A=true,B=false", for this start and those after it.
 	// Empty: those of the last start that had some.
 	FeatureGates string
+	// AllowedEngines are endpoints that ContainerEngines may have, kept like the feature gates;
+	// plane.NoEngines allows none.
+	AllowedEngines string
 
 	// APIAddress is the address the API server listens on: the host, through the
 	// engine's published port, and nodes reach it.
@@ -100,6 +103,7 @@ func (l layout) webhooks() string          { return l.path("pki/webhooks") }
 func (l layout) webhook() string           { return l.path("pki/webhooks/tls.pem") }
 func (l layout) serviceAccountKey() string { return l.path("pki/service-account.pem") }
 func (l layout) featureGates() string      { return l.path("feature-gates") }
+func (l layout) allowedEngines() string    { return l.path("allowed-engine-endpoints") }
 func (l layout) tokens() string            { return l.path("pki/tokens.csv") }
 func (l layout) adminKubeconfig() string   { return l.path(plane.AdminKubeconfig) }
 

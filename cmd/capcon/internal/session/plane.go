@@ -17,8 +17,10 @@ limitations under the License.
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
@@ -47,13 +49,19 @@ func (s *Session) ChosenEngine() string {
 // be nil.
 func (s *Session) PlaneNamed(name string, last []byte) Plane {
 	return s.NewPlane(s.Engine, plane.Options{
-		Name: name, EngineSocket: s.engineSocket, FeatureGates: s.featureGates, Tunnels: s.Tunnels, Info: s.Info, LastKubeconfig: last,
+		Name: name, EngineSocket: s.engineSocket, FeatureGates: s.featureGates, AllowedEngines: s.allowedEngines, Tunnels: s.Tunnels, Info: s.Info, LastKubeconfig: last,
 	})
 }
 
 // SetFeatureGates of Cluster API for the management plane; empty = it keeps its own.
 func (s *Session) SetFeatureGates(gates string) {
 	s.featureGates = gates
+	s.Plane = s.PlaneNamed(plane.DefaultName, s.Records.ManagementKubeconfig())
+}
+
+// SetAllowedEngines of the management plane, as patterns of endpoints; none = it allows none from now on.
+func (s *Session) SetAllowedEngines(patterns []string) {
+	s.allowedEngines = cmp.Or(strings.Join(patterns, ","), plane.NoEngines)
 	s.Plane = s.PlaneNamed(plane.DefaultName, s.Records.ManagementKubeconfig())
 }
 

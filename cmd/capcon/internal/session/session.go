@@ -42,6 +42,8 @@ type Session struct {
 	Info   engine.Info
 	// featureGates are those of SetFeatureGates.
 	featureGates string
+	// allowedEngines are those of SetAllowedEngines; empty = the management plane keeps its own.
+	allowedEngines string
 }
 
 // Connect to the engine. The caller closes the session.

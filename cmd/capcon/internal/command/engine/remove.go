@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+)
+
+func drainCommand(a *session.App) *cobra.Command {
+	var undo bool
+	command := &cobra.Command{
+		Use:   "drain NAME",
+		Short: "Create no more clusters on an engine of another host",
+		Long:  "Create no more clusters on an engine of another host. Those that are there continue: delete them with \"capcon down\".",
+		Args:  oneEngine(1),
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
+			return drain(ctx, s, args[0], !undo)
+		}),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	command.Flags().BoolVar(&undo, "undo", false, "create clusters on it again")
+	return command
+}
+
+func drain(ctx context.Context, s *session.Session, name string, drained bool) error {
+	engine, err := find(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	before := engine.DeepCopy()
+	engine.Spec.Maintenance = ptr.To(drained)
+	if err := s.Client.Patch(ctx, engine, client.MergeFrom(before)); err != nil {
+		return fmt.Errorf("write ContainerEngine %q: %w", name, err)
+	}
+	if !drained {
+		s.Printf("Clusters are created on engine %s again.", name)
+		return nil
+	}
+	on, err := users(ctx, s.Client, name)
+	if err != nil {
+		return err
+	}
+	if len(on) == 0 {
+		s.Printf("No clusters are created on engine %s any more. It has none.", name)
+		return nil
+	}
+	s.Printf("No clusters are created on engine %s any more. It has %s.", name, strings.Join(on, ", "))
+	return nil
+}
+
+func removeCommand(a *session.App) *cobra.Command {
+	var timeout time.Duration
+	command := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove an engine of another host, if it has no clusters",
+		Long: "Remove an engine of another host from the management cluster, with its credentials. It is refused while clusters are on the\n" +
+			"engine. Its endpoint is not allowed any more afterwards.",
+		Args: oneEngine(1),
+		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
+			limited, cancel := session.Within(ctx, timeout)
+			defer cancel()
+			return remove(limited, s, args[0])
+		}),
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	session.AddTimeout(command, &timeout)
+	return command
+}
+
+func remove(ctx context.Context, s *session.Session, name string) error {
+	engine, err := find(ctx, s, name)
+	if err != nil {
+		return err
+	}
+	// A cluster that is placed meanwhile keeps the object, by its finalizer.
+	on, err := users(ctx, s.Client, name)
+	if err != nil {
+		return err
+	}
+	if len(on) > 0 {
+		return fmt.Errorf("engine %q has %s; delete them first, or keep others away with \"%s engine drain %s\"",
+			name, strings.Join(on, ", "), s.Program, name)
+	}
+	if err := client.IgnoreNotFound(s.Client.Delete(ctx, engine)); err != nil {
+		return fmt.Errorf("delete ContainerEngine %q: %w", name, err)
+	}
+	key, credentials := client.ObjectKeyFromObject(engine), engine.Spec.CredentialsSecretName
+	for {
+		err := s.Client.Get(ctx, key, engine)
+		if apierrors.IsNotFound(err) {
+			break
+		}
+		if err != nil && !session.Transient(err) {
+			return fmt.Errorf("get ContainerEngine %q: %w", name, err)
+		}
+		if err := s.Pause(ctx); err != nil {
+			return fmt.Errorf("wait for the deletion of ContainerEngine %q: %w", name, err)
+		}
+	}
+	if credentials == secretOf(name) { // Another one may be that of other engines too.
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: management.Namespace, Name: secretOf(name)}}
+		if err := client.IgnoreNotFound(s.Client.Delete(ctx, secret)); err != nil {
+			return fmt.Errorf("delete Secret %q: %w", secret.Name, err)
+		}
+	}
+	b := s.NewBoard("Removing engine " + name)
+	err = ensurePlane(ctx, s, b, name)
+	b.Close()
+	if err != nil {
+		return fmt.Errorf("engine %q is removed, and its endpoint is still allowed: %w", name, err)
+	}
+	s.Printf("Removed engine %s.", name)
+	return nil
+}
