@@ -127,7 +127,7 @@ func Print(w io.Writer, root Node, options Options) error {
 	var aligned strings.Builder
 	tree := rows(root, "", "", options)
 	if whole := summary(root); options.Unavailable != "" && whole != nil && whole.Status == metav1.ConditionTrue {
-		tree[0] = strings.Join([]string{title(root), string(metav1.ConditionFalse), "", "", options.Unavailable}, "\t")
+		tree[0] = strings.Join([]string{root.Title(), string(metav1.ConditionFalse), "", "", options.Unavailable}, "\t")
 	}
 	table := output.Printer{Out: &aligned}
 	if err := table.Table(append([]string{"NAME\tREADY\tREASON\tSINCE\tMESSAGE"}, tree...)); err != nil {
@@ -145,7 +145,7 @@ func Print(w io.Writer, root Node, options Options) error {
 // rows returns the lines of a node: first stands before its own, next before
 // those of what is below it.
 func rows(node Node, first, next string, options Options) []string {
-	lines := []string{row(first+title(node), explained(node), options.Now)}
+	lines := []string{row(first+node.Title(), node.Summary(), options.Now)}
 	pipe := "  "
 	if len(node.Children) > 0 {
 		pipe = "│ "
@@ -167,7 +167,7 @@ func rows(node Node, first, next string, options Options) []string {
 // shown are the conditions that get lines of their own. Those of the Cluster are what no other
 // object says.
 func shown(node Node, options Options) []metav1.Condition {
-	problems := problemConditions(node)
+	problems := node.Problems()
 	if options.All {
 		return problems
 	}
@@ -184,12 +184,13 @@ func shown(node Node, options Options) []metav1.Condition {
 	})
 }
 
-func title(node Node) string {
-	text := node.Kind + "/" + node.Name
-	if node.Role != "" && node.Role != node.Kind {
-		text = node.Role + " - " + text
+// Title is its kind, name and role.
+func (n Node) Title() string {
+	text := n.Kind + "/" + n.Name
+	if n.Role != "" && n.Role != n.Kind {
+		text = n.Role + " - " + text
 	}
-	if node.Deleting {
+	if n.Deleting {
 		text += " (deleting)"
 	}
 	return text
@@ -208,14 +209,14 @@ func row(name string, condition *metav1.Condition, now time.Time) string {
 	}, "\t")
 }
 
-// explained is the summary; one without a message has that of the first condition which is
-// not as it should be, such as NodeReady's of a Machine.
-func explained(node Node) *metav1.Condition {
-	whole := summary(node)
+// Summary is the condition that stands for the object as a whole; nil where it has none. One without a
+// message has that of the first condition which is not as it should be, such as NodeReady's of a Machine.
+func (n Node) Summary() *metav1.Condition {
+	whole := summary(n)
 	if whole == nil || whole.Message != "" || whole.Status == metav1.ConditionTrue {
 		return whole
 	}
-	for _, condition := range problemConditions(node) {
+	for _, condition := range n.Problems() {
 		if condition.Message != "" {
 			other := *whole
 			other.Message = condition.Message
@@ -235,11 +236,11 @@ func summary(node Node) *metav1.Condition {
 	return nil
 }
 
-// problemConditions returns conditions, other than the summary, that report a problem.
-func problemConditions(node Node) []metav1.Condition {
-	whole := summary(node)
+// Problems are the conditions, other than the summary, that report a problem.
+func (n Node) Problems() []metav1.Condition {
+	whole := summary(n)
 	var problems []metav1.Condition
-	for _, condition := range node.Conditions {
+	for _, condition := range n.Conditions {
 		good := metav1.ConditionTrue
 		if negative[condition.Type] {
 			good = metav1.ConditionFalse

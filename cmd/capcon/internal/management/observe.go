@@ -154,13 +154,34 @@ func WatchReadiness(ctx context.Context, c client.WithWatch, namespace, name str
 		client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: name})
 }
 
+// WatchChanges returns a channel that gets a value when an object of a cluster changes. Callers poll all the
+// same, as with WatchDeletion.
+func WatchChanges(ctx context.Context, c client.WithWatch) <-chan struct{} {
+	changes := make(chan struct{}, 1)
+	for _, list := range []client.ObjectList{
+		&clusterv1.ClusterList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{},
+		&controlplanev1.KubeadmControlPlaneList{}, &infrav1.ContainerClusterList{}, &infrav1.ContainerMachineList{},
+	} {
+		go watchInto(ctx, c, changes, func(watch.Event) bool { return true }, list)
+	}
+	return changes
+}
+
 // watchFor returns a channel that gets a value after events that matter; one value for
 // those since the last one was received.
 func watchFor(
 	ctx context.Context, c client.WithWatch, matters func(watch.Event) bool, list client.ObjectList, options ...client.ListOption,
 ) <-chan struct{} {
 	events := make(chan struct{}, 1)
-	go wait.UntilWithContext(ctx, func(ctx context.Context) {
+	go watchInto(ctx, c, events, matters, list, options...)
+	return events
+}
+
+// watchInto sends a value for events that matter until ctx ends.
+func watchInto(
+	ctx context.Context, c client.WithWatch, events chan<- struct{}, matters func(watch.Event) bool, list client.ObjectList, options ...client.ListOption,
+) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		watcher, err := c.Watch(ctx, list, options...)
 		if err != nil {
 			return
@@ -180,7 +201,6 @@ func watchFor(
 			}
 		}
 	}, watchPause)
-	return events
 }
 
 func notify(events chan<- struct{}) {

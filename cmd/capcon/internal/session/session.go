@@ -38,6 +38,7 @@ import (
 type Session struct {
 	*ManagementPlane
 
+	// Engine; nil only after ConnectManaged.
 	Engine engine.Engine
 	Info   engine.Info
 	// featureGates are those of SetFeatureGates.
@@ -71,6 +72,20 @@ func (a *App) Connect(ctx context.Context) (*Session, error) {
 	}
 	s.Plane = s.PlaneNamed(plane.DefaultName, s.Records.ManagementKubeconfig())
 	return s, nil
+}
+
+// ConnectManaged connects to a management cluster that is not the plane of an engine, and to the engine if
+// that responds: unavailable is why it does not. The caller closes the session.
+func (a *App) ConnectManaged(ctx context.Context) (s *Session, unavailable, err error) {
+	if s, unavailable = a.Connect(ctx); unavailable == nil {
+		return s, nil, nil
+	}
+	root, err := state.Root(a.Getenv)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // It says what was looked for.
+	}
+	store := records.Open(root, a.Program, a.Printer, nil, engine.Info{})
+	return &Session{ManagementPlane: &ManagementPlane{App: a, Records: store}}, unavailable, nil
 }
 
 // OnEngine makes the RunE of a command that works in a session.
@@ -112,4 +127,8 @@ func (a *App) ConnectLocal(ctx context.Context) (*Session, error) {
 
 // Close the session. The process ends soon: there is nothing to do about an
 // error.
-func (s *Session) Close() { _ = s.Engine.Close() }
+func (s *Session) Close() {
+	if s.Engine != nil {
+		_ = s.Engine.Close()
+	}
+}

@@ -30,7 +30,7 @@ import (
 
 // The tracks of a node.
 const (
-	bootstrapTrack = "bootstrap"
+	BootstrapTrack = "bootstrap"
 	systemdTrack   = "systemd"
 )
 
@@ -86,7 +86,7 @@ func stepsOf(journal, group string) []Event {
 				continue
 			}
 			end()
-			current = &Event{Group: group, Track: bootstrapTrack, Name: name, Start: line.at, End: line.at}
+			current = &Event{Group: group, Track: BootstrapTrack, Name: name, Start: line.at, End: line.at}
 		case strings.HasPrefix(line.message, "Started "), strings.HasPrefix(line.message, "Finished "):
 			events = append(events, Event{Group: group, Track: systemdTrack, Name: line.message, Start: line.at})
 		}

@@ -118,8 +118,8 @@ func TestSteps(t *testing.T) {
 		`{"__REALTIME_TIMESTAMP":"7","SYSLOG_IDENTIFIER":"systemd","MESSAGE":[83,116]}` + "\ncut o"
 	want := []Event{
 		{Group: "Node m", Track: systemdTrack, Name: "Started kubelet.service.", Start: second(1).Local()},
-		{Group: "Node m", Track: bootstrapTrack, Name: "runcmd[0]", Start: second(2).Local(), End: second(3).Local()},
-		{Group: "Node m", Track: bootstrapTrack, Name: "certs", Start: second(3).Local(), End: second(5).Local()},
+		{Group: "Node m", Track: BootstrapTrack, Name: "runcmd[0]", Start: second(2).Local(), End: second(3).Local()},
+		{Group: "Node m", Track: BootstrapTrack, Name: "certs", Start: second(3).Local(), End: second(5).Local()},
 	}
 	if diff := cmp.Diff(want, stepsOf(journal, "Node m")); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)

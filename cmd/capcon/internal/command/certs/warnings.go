@@ -43,7 +43,7 @@ func Troubles(ctx context.Context, s *session.Session, observed management.Obser
 	}
 	expiries := reportedBy(observed.Machines)
 	initialized := ptr.Deref(cluster.Status.Initialization.ControlPlaneInitialized, false)
-	if certificates.AllLater(expiries, s.Now()) || !initialized || observed.Infrastructure == nil {
+	if certificates.AllLater(expiries, s.Now()) || !initialized || observed.Infrastructure == nil || s.Engine == nil {
 		return warnOf(s, cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
 	}
 	owner := identity.Owner{Namespace: management.Namespace, Cluster: observed.Infrastructure.Name, ID: observed.Infrastructure.Spec.OwnerID}

@@ -59,7 +59,7 @@ func printReport(a *session.App, result Report, options options) error {
 }
 
 // printTree of the one cluster that was requested.
-func printTree(a *session.App, cluster clusterReport, options options) error {
+func printTree(a *session.App, cluster ClusterReport, options options) error {
 	if cluster.Tree == nil {
 		return nil
 	}

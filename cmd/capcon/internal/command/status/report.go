@@ -42,7 +42,7 @@ import (
 type Report struct {
 	Engine          session.EngineReport `json:"engine"`
 	ManagementPlane planeReport          `json:"managementPlane"`
-	Clusters        []clusterReport      `json:"clusters"`
+	Clusters        []ClusterReport      `json:"clusters"`
 	// Containers of clusters, where the management plane does not return
 	// the clusters themselves.
 	Containers []containerReport `json:"containers,omitempty"`
@@ -64,7 +64,8 @@ type planeReport struct {
 	Skew string `json:"skew,omitempty"`
 }
 
-type clusterReport struct {
+// ClusterReport is the status of a cluster.
+type ClusterReport struct {
 	Namespace         string      `json:"namespace"`
 	Name              string      `json:"name"`
 	KubernetesVersion string      `json:"kubernetesVersion,omitempty"`
@@ -77,6 +78,9 @@ type clusterReport struct {
 	Power    management.Power     `json:"power,omitempty"`
 	Troubles []management.Trouble `json:"troubles,omitempty"`
 	Tree     *describe.Node       `json:"tree,omitempty"`
+	// Observed objects, and the Snapshot that they were summarized to.
+	Observed management.Observed `json:"-"`
+	Snapshot management.Snapshot `json:"-"`
 	// ready: all Machines that were asked for are, as "capcon up" and "capcon wait" look at it.
 	// Cluster API calls a cluster available that lacks as many workers as maxUnavailable permits,
 	// and reports it some seconds after its Nodes are ready.
@@ -96,7 +100,7 @@ func inspect(ctx context.Context, a *session.App, name string) (Report, error) {
 		return Report{
 			Engine:          session.EngineReport{Error: err.Error()},
 			ManagementPlane: planeReport{Detail: "unknown, because the engine is unavailable"},
-			Clusters:        []clusterReport{},
+			Clusters:        []ClusterReport{},
 		}, err
 	}
 	defer s.Close()
@@ -106,7 +110,7 @@ func inspect(ctx context.Context, a *session.App, name string) (Report, error) {
 // Inspect the plane and the clusters of an engine that answered; all clusters without a name. The
 // report is valid also with an error.
 func Inspect(ctx context.Context, s *session.Session, name string) (Report, error) {
-	result := Report{Engine: session.ReportEngine(s.Info), Clusters: []clusterReport{}}
+	result := Report{Engine: session.ReportEngine(s.Info), Clusters: []ClusterReport{}}
 	plane, err := s.Plane.State(ctx)
 	if err != nil {
 		result.ManagementPlane.Detail = "unknown: " + management.OneLine(err.Error())
@@ -123,7 +127,7 @@ func Inspect(ctx context.Context, s *session.Session, name string) (Report, erro
 	if err := s.Use(plane.Kubeconfig); err != nil {
 		return result, err
 	}
-	result.Clusters, err = clusterReports(ctx, s, name)
+	result.Clusters, err = Clusters(ctx, s, name)
 	return result, err
 }
 
@@ -146,12 +150,14 @@ func containerReports(ctx context.Context, s *session.Session, name string) ([]c
 	return result, nil
 }
 
-func clusterReports(ctx context.Context, s *session.Session, name string) ([]clusterReport, error) {
+// Clusters reports on all clusters of the management cluster, which the session uses already; with a
+// name, on that cluster of the default namespace, with the tree of its objects.
+func Clusters(ctx context.Context, s *session.Session, name string) ([]ClusterReport, error) {
 	clusters, err := management.Clusters(ctx, s.Client)
 	if err != nil {
 		return nil, err
 	}
-	reports := []clusterReport{}
+	reports := []ClusterReport{}
 	for i := range clusters {
 		if name != "" && (clusters[i].Name != name || clusters[i].Namespace != management.Namespace) {
 			continue
@@ -159,6 +165,9 @@ func clusterReports(ctx context.Context, s *session.Session, name string) ([]clu
 		one, err := reportCluster(ctx, s, &clusters[i])
 		if err != nil {
 			return nil, err
+		}
+		if one.Observed.Cluster == nil {
+			continue // deleted meanwhile
 		}
 		if name != "" {
 			root, err := describe.Cluster(ctx, s.Client, management.Namespace, name)
@@ -175,13 +184,14 @@ func clusterReports(ctx context.Context, s *session.Session, name string) ([]clu
 	return reports, nil
 }
 
-func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.Cluster) (clusterReport, error) {
+func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.Cluster) (ClusterReport, error) {
 	observed, err := management.Observe(ctx, s.Client, cluster.Namespace, cluster.Name)
-	if err != nil {
-		return clusterReport{}, err
+	if err != nil || observed.Cluster == nil {
+		return ClusterReport{}, err
 	}
 	snapshot := management.Summarize(observed)
-	result := clusterReport{
+	result := ClusterReport{
+		Observed: observed, Snapshot: snapshot,
 		Namespace: cluster.Namespace, Name: cluster.Name,
 		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Power: snapshot.Power, Troubles: snapshot.Troubles,
 	}
@@ -199,7 +209,7 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 	if snapshot.PodNetworkPending {
 		trouble, err := nextsteps.PodNetworkTrouble(ctx, s, observed.Cluster)
 		if err != nil {
-			return clusterReport{}, err
+			return ClusterReport{}, err
 		}
 		result.Troubles = append(result.Troubles, trouble)
 	}
@@ -207,7 +217,7 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 	if result.Available {
 		result.Troubles = append(result.Troubles, volumeTroubles(ctx, s, observed.Cluster)...)
 		if result.State, err = stateOfContainers(ctx, s, observed.Infrastructure, result.State); err != nil {
-			return clusterReport{}, err
+			return ClusterReport{}, err
 		}
 		result.Available = result.State == snapshot.State()
 		result.ready = result.ready && result.Available
@@ -220,11 +230,7 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 // restart of the engine, which ends the management plane too. Those that were created
 // and not started yet belong to machines that Cluster API waits for anyway.
 func stateOfContainers(ctx context.Context, s *session.Session, cluster *infrav1.ContainerCluster, reported string) (string, error) {
-	if cluster == nil || cluster.Spec.OwnerID == "" {
-		return reported, nil
-	}
-	owner := identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID}
-	containers, err := s.Records.ListContainers(ctx, owner)
+	containers, err := Containers(ctx, s, cluster)
 	if err != nil {
 		return "", err
 	}
@@ -234,4 +240,12 @@ func stateOfContainers(ctx context.Context, s *session.Session, cluster *infrav1
 		}
 	}
 	return reported, nil
+}
+
+// Containers that the engine has of a cluster; none without an engine, and for a cluster without any.
+func Containers(ctx context.Context, s *session.Session, cluster *infrav1.ContainerCluster) ([]engine.Container, error) {
+	if s.Engine == nil || cluster == nil || cluster.Spec.OwnerID == "" {
+		return nil, nil
+	}
+	return s.Records.ListContainers(ctx, identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID})
 }

@@ -85,7 +85,7 @@ func run(ctx context.Context, a *session.App, options options) error {
 		return err // nothing was queried
 	}
 	printed := a.Print(options.output, result, func() error { return printReport(a, result, options) })
-	if err == nil && printed == nil && slices.ContainsFunc(result.Clusters, func(c clusterReport) bool { return !c.ready }) {
+	if err == nil && printed == nil && slices.ContainsFunc(result.Clusters, func(c ClusterReport) bool { return !c.ready }) {
 		return &session.ExitCodeError{Code: session.ExitNotYet, Err: session.ErrReported}
 	}
 	return cmp.Or(printed, err)

@@ -23,7 +23,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/cluster-api/util/conditions"
 
@@ -96,6 +98,13 @@ func TestStatusWithoutItsWorker(t *testing.T) {
 	})
 	commandtest.Contains(t, w.MustNotYet("status", "demo"), "1/1  0/1  available, not complete: workers: 0 of 1 available")
 	commandtest.Contains(t, w.MustNotYet("status", "-o", "json"), `"available": true`)
+}
+
+func TestStatusOfClusterDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	w := commandtest.Created(t)
+	w.ReadErrors = map[string]error{"Cluster": apierrors.NewNotFound(schema.GroupResource{Resource: "clusters"}, "demo")}
+	commandtest.Contains(t, w.MustRun("status"), "No clusters found")
 }
 
 func TestStatusWithoutEngine(t *testing.T) {
