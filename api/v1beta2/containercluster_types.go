@@ -346,6 +346,7 @@ type Initialization struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=containerclusters,scope=Namespaced,categories=cluster-api
 // +kubebuilder:metadata:labels="cluster.x-k8s.io/v1beta2=v1alpha1_v1beta2"
+// +kubebuilder:metadata:labels="visualizer.cluster.x-k8s.io="
 // +kubebuilder:storageversion
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Cluster",type="string",JSONPath=".metadata.labels['cluster\\.x-k8s\\.io/cluster-name']",description="Cluster this belongs to"

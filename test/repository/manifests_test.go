@@ -124,6 +124,10 @@ func TestDefinitionsFollowTheContract(t *testing.T) {
 		if _, moved := definition.Labels[clusterctlv1.ClusterctlMoveHierarchyLabel]; moved != (kind == "ContainerEngine") {
 			t.Errorf("%s is moved by itself: %t", definition.Name, moved)
 		}
+		// Cluster API Visualizer shows objects of kinds with this label that also have that of their Cluster.
+		if _, shown := definition.Labels["visualizer.cluster.x-k8s.io"]; shown != slices.Contains([]string{"ContainerCluster", "ContainerMachine", "ContainerMachinePool"}, kind) {
+			t.Errorf("%s is shown by Cluster API Visualizer: %t", definition.Name, shown)
+		}
 		if c := definition.Spec.Conversion; c == nil || c.Webhook == nil || c.Webhook.ClientConfig.Service.Name != "capcon-webhook-service" {
 			t.Errorf("%s has the conversion %+v, want the manager's webhook", definition.Name, c)
 		}
