@@ -28,6 +28,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/certs"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/convert"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/dashboard"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/doctor"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/down"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/engine"
@@ -106,7 +107,7 @@ func rootCommand(a *session.App) *cobra.Command {
 	a.AddFlags(root.PersistentFlags())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return input.ExplainFlag(err) })
 	root.AddCommand(
-		up.Command(a), down.Command(a), stop.Command(a), stop.StartCommand(a), status.Command(a), wait.Command(a), get.Command(a), exec.Command(a), get.KubeconfigCommand(a), tunnel.Command(a), get.ListCommand(a), gc.Command(a), gc.ForgetCommand(a),
+		up.Command(a), down.Command(a), stop.Command(a), stop.StartCommand(a), status.Command(a), dashboard.Command(a), wait.Command(a), get.Command(a), exec.Command(a), get.KubeconfigCommand(a), tunnel.Command(a), get.ListCommand(a), gc.Command(a), gc.ForgetCommand(a),
 		logs.Command(a), supportbundle.Command(a), doctor.Command(a), plane.Command(a), engine.Command(a),
 		image.Command(a), image.LoadCommand(a), registry.Command(a), certs.Command(a), convert.Command(a), versionCommand(a),
 	)

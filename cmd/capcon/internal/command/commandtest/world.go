@@ -90,6 +90,10 @@ type World struct {
 	Input io.Reader
 	// Controllers act on each wait.
 	Controllers func()
+	// Out gets what commands print on standard output while they run; nil = only the result of Run has it.
+	Out io.Writer
+	// RealTime passes by itself, as it must where something else than the command waits too.
+	RealTime bool
 
 	mu  sync.Mutex
 	now time.Time
@@ -202,6 +206,9 @@ func (w *World) deps() session.Deps {
 		RawTerminal: func() (func(), error) { return func() {}, nil },
 		Clock: session.Clock{Now: w.Now, After: func(d time.Duration) <-chan time.Time {
 			w.Controllers()
+			if w.RealTime {
+				return time.NewTimer(d).C
+			}
 			w.Pass(d)
 			passed := make(chan time.Time, 1)
 			passed <- w.Now()
@@ -226,6 +233,9 @@ func (u unclosed) Info(ctx context.Context) (engine.Info, error) {
 
 // Now is the time.
 func (w *World) Now() time.Time {
+	if w.RealTime {
+		return time.Now()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.now
@@ -260,10 +270,17 @@ func (w *World) Run(args ...string) (code int, out, errs string) {
 func (w *World) RunIn(ctx context.Context, args ...string) (code int, out, errs string) {
 	var stdout, stderr strings.Builder
 	// A wait for what never happens passes no time that others see: end it here.
-	const patience = 3 * time.Minute
+	patience := 3 * time.Minute
+	if w.RealTime {
+		patience = time.Hour
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	code = command.Run(ctx, args, session.Streams{In: cmp.Or(w.Terminal, w.Input), Out: &stdout, Err: &stderr}, w.deps())
+	printed := io.Writer(&stdout)
+	if w.Out != nil {
+		printed = io.MultiWriter(&stdout, w.Out)
+	}
+	code = command.Run(ctx, args, session.Streams{In: cmp.Or(w.Terminal, w.Input), Out: printed, Err: &stderr}, w.deps())
 	return code, stdout.String(), stderr.String()
 }
 
