@@ -150,6 +150,9 @@ memory-soak: ## 5,000 random operations and faults of clusters in memory, for 40
 scale: ## Cluster API's Scale spec with clusters in memory (CLUSTERS=10; 200 before a release)
 	@hack/e2e-memory.sh scale
 
+dashboard: ## The page of capcon dashboard in Chromium, with the pictures of its guide (uses no containers; installs chromium as root on Debian; UPDATE=yes replaces the pictures)
+	@hack/test-dashboard.sh
+
 target: ## Provide images and components for another project's e2e suite, in _artifacts/e2e
 	@hack/e2e-capi.sh prepare
 
