@@ -36,19 +36,34 @@ import (
 )
 
 // reserved are files and directories that the first boot, kubeadm or the kubelet write after the files of the bootstrap
-// data, or instead of them: a node does not have there what the data says.
+// data, or instead of them: a node does not have there what the data says. What kubeadm reads only while a node joins is
+// among them: a change would be without effect.
 func reserved() []string {
 	return append(script.Paths(),
 		"/run/kubeadm", "/run/cluster-api", directory,
-		"/etc/kubernetes/pki", "/etc/kubernetes/admin.conf", "/etc/kubernetes/super-admin.conf", "/etc/kubernetes/kubelet.conf",
+		"/etc/kubernetes/patches", "/etc/kubernetes/pki", "/etc/kubernetes/admin.conf", "/etc/kubernetes/super-admin.conf", "/etc/kubernetes/kubelet.conf",
 		"/etc/kubernetes/controller-manager.conf", "/etc/kubernetes/scheduler.conf", "/etc/kubernetes/manifests/etcd.yaml",
 		"/etc/kubernetes/manifests/kube-apiserver.yaml", "/etc/kubernetes/manifests/kube-controller-manager.yaml", "/etc/kubernetes/manifests/kube-scheduler.yaml",
 		"/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env", "/var/lib/kubelet/pki",
 	)
 }
 
-func isReserved(name string) bool {
-	return slices.ContainsFunc(reserved(), func(directory string) bool { return isBelow(directory, name) })
+func isReserved(name string) bool { return isBelowAny(reserved(), name) }
+
+func isBelowAny(directories []string, name string) bool {
+	return slices.ContainsFunc(directories, func(directory string) bool { return isBelow(directory, name) })
+}
+
+// mounted are the paths that the static Pods of a control plane have from its node. Components read them when they start.
+func mounted(config *bootstrapv1.KubeadmConfigSpec) []string {
+	var paths []string
+	cluster := &config.ClusterConfiguration
+	for _, volumes := range [][]bootstrapv1.HostPathMount{cluster.APIServer.ExtraVolumes, cluster.ControllerManager.ExtraVolumes, cluster.Scheduler.ExtraVolumes} {
+		for _, volume := range volumes {
+			paths = append(paths, clean(volume.HostPath))
+		}
+	}
+	return paths
 }
 
 // Of returns what a node with that configuration is to have, where bootstrapData is the data of its first boot. Both are
@@ -109,7 +124,7 @@ func split(config *bootstrapv1.KubeadmConfigSpec) Spec {
 	for _, entry := range config.Files {
 		name := clean(entry.Path)
 		file, err := fileOf(entry)
-		if err != nil || isIgnition(config) {
+		if err != nil || isIgnition(config) || isBelowAny(mounted(config), name) {
 			spec.Kept = append(spec.Kept, name)
 			continue
 		}

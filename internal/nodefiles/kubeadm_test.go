@@ -90,6 +90,13 @@ func TestOfKnown(t *testing.T) {
 	}
 }
 
+// audited is a control plane whose API server mounts a file.
+func audited(policy string) *bootstrapv1.KubeadmConfigSpec {
+	spec := config(bootstrapv1.File{Path: "/etc/kubernetes/audit/policy.yaml", Content: policy})
+	spec.ClusterConfiguration.APIServer.ExtraVolumes = []bootstrapv1.HostPathMount{{Name: "audit", HostPath: "/etc/kubernetes/audit", MountPath: "/audit"}}
+	return spec
+}
+
 func TestCanChange(t *testing.T) {
 	t.Parallel()
 	a, a2 := bootstrapv1.File{Path: "/a", Content: "x"}, bootstrapv1.File{Path: "/a", Content: "y", Permissions: "0600", Owner: "daemon"}
@@ -112,6 +119,8 @@ func TestCanChange(t *testing.T) {
 		"template":  {"What becomes a template is rendered by the first boot.", config(a), config(bootstrapv1.File{Path: "/a", Content: "{{ v1.region }}"}), false},
 		"reserved":  {"The node has other contents.", config(), config(bootstrapv1.File{Path: "/etc/default/kubelet", Content: "x"}), false},
 		"ignition":  {"Only files of cloud-config are known.", ignition, ignition, false},
+		"mounted":   {"The API server reads it when it starts.", audited("x"), audited("y"), false},
+		"patches":   {"kubeadm reads them when the node joins.", config(), config(bootstrapv1.File{Path: "/etc/kubernetes/patches/kubeletconfiguration+merge.json", Content: "{}"}), false},
 		"false":     {"Not to append is to write.", config(bootstrapv1.File{Path: "/a", Content: "x", Append: ptr.To(false)}), config(a), true},
 	}
 	for name, tc := range cases {
