@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	runtimehooksv1 "sigs.k8s.io/cluster-api/api/runtime/hooks/v1alpha1"
@@ -38,26 +39,36 @@ import (
 // CanUpdateMachine answers the hook of that name, for a Machine of a control plane.
 func (h *Handlers) CanUpdateMachine(ctx context.Context, request *runtimehooksv1.CanUpdateMachineRequest, response *runtimehooksv1.CanUpdateMachineResponse) {
 	current, desired := request.Current, request.Desired
-	infra, bootstrap, err := h.patches(ctx, "", pair{current.InfrastructureMachine, desired.InfrastructureMachine}, pair{current.BootstrapConfig, desired.BootstrapConfig})
+	answered, err := h.answer(ctx, question{
+		cluster:   client.ObjectKey{Namespace: current.Machine.Namespace, Name: current.Machine.Spec.ClusterName},
+		infra:     pair{current.InfrastructureMachine, desired.InfrastructureMachine},
+		bootstrap: pair{current.BootstrapConfig, desired.BootstrapConfig},
+	})
 	if err != nil {
 		fail(response, err)
 		return
 	}
 	response.SetStatus(runtimehooksv1.ResponseStatusSuccess)
-	response.InfrastructureMachinePatch, response.BootstrapConfigPatch = infra, bootstrap
+	response.SetMessage(answered.refusal)
+	response.InfrastructureMachinePatch, response.BootstrapConfigPatch = answered.infra, answered.bootstrap
 }
 
 // CanUpdateMachineSet answers the hook of that name, for the Machines of a MachineDeployment.
 func (h *Handlers) CanUpdateMachineSet(ctx context.Context, request *runtimehooksv1.CanUpdateMachineSetRequest, response *runtimehooksv1.CanUpdateMachineSetResponse) {
 	current, desired := request.Current, request.Desired
-	infra, bootstrap, err := h.patches(ctx, "Template", pair{current.InfrastructureMachineTemplate, desired.InfrastructureMachineTemplate},
-		pair{current.BootstrapConfigTemplate, desired.BootstrapConfigTemplate})
+	answered, err := h.answer(ctx, question{
+		cluster:   client.ObjectKey{Namespace: current.MachineSet.Namespace, Name: current.MachineSet.Spec.ClusterName},
+		suffix:    "Template",
+		infra:     pair{current.InfrastructureMachineTemplate, desired.InfrastructureMachineTemplate},
+		bootstrap: pair{current.BootstrapConfigTemplate, desired.BootstrapConfigTemplate},
+	})
 	if err != nil {
 		fail(response, err)
 		return
 	}
 	response.SetStatus(runtimehooksv1.ResponseStatusSuccess)
-	response.InfrastructureMachineTemplatePatch, response.BootstrapConfigTemplatePatch = infra, bootstrap
+	response.SetMessage(answered.refusal)
+	response.InfrastructureMachineTemplatePatch, response.BootstrapConfigTemplatePatch = answered.infra, answered.bootstrap
 }
 
 func fail(response runtimehooksv1.ResponseObject, err error) {
@@ -68,32 +79,55 @@ func fail(response runtimehooksv1.ResponseObject, err error) {
 // pair of an object as it is and as it is to be.
 type pair struct{ current, desired runtime.RawExtension }
 
-// patches of the changes that this provider carries out in running containers; none for objects of other providers. What is
-// left out lets Cluster API replace the Machine. A claim that UpdateMachine could not keep would leave it stuck.
-func (h *Handlers) patches(ctx context.Context, suffix string, infra, bootstrap pair) (infraPatch, bootstrapPatch runtimehooksv1.Patch, err error) {
-	machines, err := read(infra, infrav1.GroupVersion.Group, "ContainerMachine"+suffix)
+// question whether Machines of a cluster can be updated in place.
+type question struct {
+	cluster client.ObjectKey
+	// suffix of the kinds: "Template" or empty.
+	suffix           string
+	infra, bootstrap pair
+}
+
+// answer has the patches of the changes that this provider carries out in running containers. What is left out lets Cluster API
+// replace the Machine.
+type answer struct {
+	infra, bootstrap runtimehooksv1.Patch
+	// refusal says why no change is; empty = each is decided by itself.
+	refusal string
+}
+
+// answer a question; no patches for objects of other providers. A claim that UpdateMachine could not keep would leave the Machine
+// stuck.
+func (h *Handlers) answer(ctx context.Context, q question) (answered answer, err error) {
+	machines, err := read(q.infra, infrav1.GroupVersion.Group, "ContainerMachine"+q.suffix)
 	if err != nil || machines == nil {
-		return infraPatch, bootstrapPatch, err
+		return answered, err
+	}
+	cluster, err := h.containerCluster(ctx, q.cluster)
+	if err != nil {
+		return answered, err
+	}
+	if cluster != nil && cluster.Spec.EngineName != "" {
+		return answer{refusal: onEngine(cluster.Spec.EngineName)}, nil
 	}
 	fields, err := h.machineFields(ctx, machines)
 	if err != nil {
-		return infraPatch, bootstrapPatch, err
+		return answered, err
 	}
-	if infraPatch, err = machines.patch(fields); err != nil {
-		return infraPatch, bootstrapPatch, err
+	if answered.infra, err = machines.patch(fields); err != nil {
+		return answered, err
 	}
-	configs, err := read(bootstrap, bootstrapv1.GroupVersion.Group, "KubeadmConfig"+suffix)
+	configs, err := read(q.bootstrap, bootstrapv1.GroupVersion.Group, "KubeadmConfig"+q.suffix)
 	if err != nil || configs == nil {
-		return infraPatch, bootstrapPatch, err
+		return answered, err
 	}
 	var current, desired bootstrapv1.KubeadmConfigSpec
 	if err := configs.decode(&current, &desired); err != nil {
-		return infraPatch, bootstrapPatch, err
+		return answered, err
 	}
 	if nodefiles.CanChange(&current, &desired) {
-		bootstrapPatch, err = configs.patch([][]string{{"files"}})
+		answered.bootstrap, err = configs.patch([][]string{{"files"}})
 	}
-	return infraPatch, bootstrapPatch, err
+	return answered, err
 }
 
 // machineFields that a running container can get. What the host does not have is none of them.

@@ -139,7 +139,10 @@ func TestCanUpdate(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			request := &runtimehooksv1.CanUpdateMachineRequest{}
+			request, set := &runtimehooksv1.CanUpdateMachineRequest{}, &runtimehooksv1.CanUpdateMachineSetRequest{}
+			of, _ := builders.MachinePair(builders.Machine)
+			request.Current.Machine = *of
+			set.Current.MachineSet.Namespace, set.Current.MachineSet.Spec.ClusterName = of.Namespace, of.Spec.ClusterName
 			request.Current.InfrastructureMachine, request.Desired.InfrastructureMachine = raw(t, tc.before), raw(t, tc.after)
 			request.Current.BootstrapConfig, request.Desired.BootstrapConfig = raw(t, tc.config), raw(t, tc.desired)
 			response := &runtimehooksv1.CanUpdateMachineResponse{}
@@ -152,7 +155,6 @@ func TestCanUpdate(t *testing.T) {
 				t.Errorf("unexpected response %+v", response)
 			}
 
-			set := &runtimehooksv1.CanUpdateMachineSetRequest{}
 			set.Current.InfrastructureMachineTemplate, set.Desired.InfrastructureMachineTemplate = template(t, tc.before), template(t, tc.after)
 			set.Current.BootstrapConfigTemplate, set.Desired.BootstrapConfigTemplate = template(t, tc.config), template(t, tc.desired)
 			answer := &runtimehooksv1.CanUpdateMachineSetResponse{}

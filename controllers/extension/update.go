@@ -22,12 +22,10 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	runtimehooksv1 "sigs.k8s.io/cluster-api/api/runtime/hooks/v1alpha1"
 	"sigs.k8s.io/cluster-api/util"
 	"sigs.k8s.io/cluster-api/util/conditions"
@@ -83,17 +81,17 @@ func (h *Handlers) update(ctx context.Context, desired runtimehooksv1.UpdateMach
 	if err := h.Client.Get(ctx, client.ObjectKeyFromObject(own), existing); err != nil {
 		return "", fmt.Errorf("get ContainerMachine %q: %w", own.Name, err)
 	}
+	if name, isElsewhere := existing.Annotations[infrav1.EngineNameAnnotation]; isElsewhere {
+		return onEngine(name) + ": delete Machine " + desired.Machine.Name + ", which its owner replaces", nil
+	}
 	if _, isRequested := existing.Annotations[infrav1.UpdateRequestedAnnotation]; !isRequested {
 		return "ask the controller of ContainerMachine " + own.Name + " for the update", h.request(ctx, existing)
-	}
-	if name, isElsewhere := existing.Annotations[infrav1.EngineNameAnnotation]; isElsewhere {
-		return onEngine(existing, name), nil
 	}
 	container, err := identity.ParseProviderID(own.Spec.ProviderID)
 	if err != nil {
 		return "", fmt.Errorf("find the container of ContainerMachine %q: %w", own.Name, err)
 	}
-	cluster, err := h.containerCluster(ctx, &desired.Machine)
+	cluster, err := h.containerCluster(ctx, client.ObjectKey{Namespace: desired.Machine.Namespace, Name: desired.Machine.Spec.ClusterName})
 	if err != nil {
 		return "", err
 	}
@@ -115,17 +113,10 @@ func (h *Handlers) update(ctx context.Context, desired runtimehooksv1.UpdateMach
 	return cmp.Or(problem(existing), remaining), nil
 }
 
-// onEngine is what the controller reports of a node on a ContainerEngine, which only the manager that leads reaches. The
-// condition is not there before the controller has started.
-func onEngine(machine *infrav1.ContainerMachine, name string) string {
-	condition := conditions.Get(machine, infrav1.UpdatingCondition)
-	switch {
-	case condition == nil:
-		return "wait for the controller to begin on ContainerEngine " + name
-	case condition.Status == metav1.ConditionFalse:
-		return ""
-	}
-	return condition.Message
+// onEngine says why Machines of a ContainerEngine are replaced: a request reaches any manager, but only the one that leads is
+// connected to the engine, and the host of another engine bounds the limits.
+func onEngine(name string) string {
+	return "nodes on a ContainerEngine, here " + name + ", are not updated in place"
 }
 
 // request the update of the controller. Its events say so to the manager that leads.
@@ -152,18 +143,18 @@ func problem(machine *infrav1.ContainerMachine) string {
 	return ""
 }
 
-// containerCluster of a Machine; nil where its Cluster has other infrastructure.
-func (h *Handlers) containerCluster(ctx context.Context, machine *clusterv1.Machine) (*infrav1.ContainerCluster, error) {
-	cluster, err := util.GetClusterByName(ctx, h.Client, machine.Namespace, machine.Spec.ClusterName)
+// containerCluster of a Cluster; nil where it has other infrastructure.
+func (h *Handlers) containerCluster(ctx context.Context, of client.ObjectKey) (*infrav1.ContainerCluster, error) {
+	cluster, err := util.GetClusterByName(ctx, h.Client, of.Namespace, of.Name)
 	if err != nil {
-		return nil, fmt.Errorf("get Cluster %q: %w", machine.Spec.ClusterName, err)
+		return nil, fmt.Errorf("get Cluster %q: %w", of.Name, err)
 	}
 	reference := cluster.Spec.InfrastructureRef
 	if reference.Kind != "ContainerCluster" {
 		return nil, nil
 	}
 	containerCluster := &infrav1.ContainerCluster{}
-	if err := h.Client.Get(ctx, client.ObjectKey{Namespace: machine.Namespace, Name: reference.Name}, containerCluster); err != nil {
+	if err := h.Client.Get(ctx, client.ObjectKey{Namespace: of.Namespace, Name: reference.Name}, containerCluster); err != nil {
 		return nil, fmt.Errorf("get ContainerCluster %q: %w", reference.Name, err)
 	}
 	return containerCluster, nil

@@ -54,6 +54,13 @@ func (f *Files) Contents() map[string]string {
 	return maps.Clone(f.contents)
 }
 
+// Put a file, as a user does who edits it in the node.
+func (f *Files) Put(path, content string) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	f.contents[path] = content
+}
+
 // Repair lets all files be written.
 func (f *Files) Repair() {
 	f.mutex.Lock()
