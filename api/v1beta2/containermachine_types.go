@@ -45,6 +45,9 @@ const (
 	// InPlaceUpdatesEnabled is the value of InPlaceUpdatesLabel.
 	InPlaceUpdatesEnabled = "enabled"
 
+	// InPlaceUpdatesExtension is the name of the ExtensionConfig of that extension.
+	InPlaceUpdatesExtension = "capcon-in-place-updates"
+
 	// EngineNameAnnotation on a ContainerMachine names the ContainerEngine that its container is on. The
 	// controller sets it before it creates anything there, to that of the ContainerCluster, which may
 	// be gone before the machine is.

@@ -65,5 +65,6 @@ func runManager(args []string) error {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
 	opts.Config, opts.Version = config, release.Program()
+	provider.webhookPort = opts.WebhookPort
 	return manager.Run(ctrl.SetupSignalHandler(), opts)
 }

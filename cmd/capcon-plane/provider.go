@@ -46,6 +46,8 @@ type containerProvider struct {
 	options controllers.Options
 	// allowedEndpoints of ContainerEngines.
 	allowedEndpoints []string
+	// webhookPort of 127.0.0.1, where Runtime Extensions are served too.
+	webhookPort int
 }
 
 func (p *containerProvider) addFlags(flags *pflag.FlagSet) {
@@ -78,6 +80,9 @@ func (p *containerProvider) setup(ctx context.Context, mgr ctrl.Manager, cluster
 	counted, err := metered.New(eng, metrics.Registry, p.metered)
 	if err != nil {
 		return errors.Join(fmt.Errorf("register engine metrics: %w", err), eng.Close())
+	}
+	if err := setupExtension(mgr, counted, p.webhookPort); err != nil {
+		return errors.Join(err, eng.Close())
 	}
 	options := p.options
 	options.Engine, options.ClusterCache = counted, clusterCache

@@ -38,6 +38,9 @@ func TestExtensionConfig(t *testing.T) {
 	t.Parallel()
 	config := &runtimev1.ExtensionConfig{}
 	must.Succeed(t, yaml.UnmarshalStrict(must.Get(os.ReadFile(filepath.Join(root, "config", "runtime-extension", "extension_config.yaml")))(t), config))
+	if config.Name != infrav1.InPlaceUpdatesExtension {
+		t.Errorf("the extension is %q, want %q", config.Name, infrav1.InPlaceUpdatesExtension)
+	}
 	objects := build(t, "default")
 	for _, object := range objects {
 		if object.GetKind() == "ExtensionConfig" {

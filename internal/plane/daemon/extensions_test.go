@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,15 +36,19 @@ import (
 	runtimehooksv1 "sigs.k8s.io/cluster-api/api/runtime/hooks/v1alpha1"
 	runtimev1 "sigs.k8s.io/cluster-api/api/runtime/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
 // TestIntegrationExtensions starts a plane with both feature gates, an extension that is alive
 // and one that is dead. It becomes ready with the dead one, which it knows since before, and
-// without being asked for the gates again.
+// without being asked for the gates again. The extension of the plane itself is there while
+// the gates are, without an engine that responds; those of users stay.
 func TestIntegrationExtensions(t *testing.T) {
 	t.Parallel()
 	p := newTestPlane(t)
+	p.args[len(p.args)-1] = "--engine=docker"
+	p.environment = []string{"DOCKER_HOST=unix://" + filepath.Join(t.TempDir(), "no-engine.sock")}
 	requested := p.args
 	p.args = append([]string{"run", "--feature-gates=RuntimeSDK=true,InPlaceUpdates=true"}, requested[1:]...)
 	p.start(t)
@@ -72,15 +77,38 @@ func TestIntegrationExtensions(t *testing.T) {
 	}
 	p.awaitDiscovered(t, "alive", metav1.ConditionTrue)
 	p.awaitDiscovered(t, "dead", metav1.ConditionTrue)
+	p.awaitDiscovered(t, infrav1.InPlaceUpdatesExtension, metav1.ConditionTrue)
+	own := &runtimev1.ExtensionConfig{ObjectMeta: metav1.ObjectMeta{Name: infrav1.InPlaceUpdatesExtension}}
+	must.Succeed(t, p.client.Delete(t.Context(), own))
+	p.awaitDiscovered(t, infrav1.InPlaceUpdatesExtension, metav1.ConditionTrue)
 
 	dead.Close()
-	must.Succeed(t, p.cmd.Process.Signal(syscall.SIGTERM))
-	must.Succeed(t, p.cmd.Wait())
-	p.args = requested
-	p.start(t)
-	p.awaitReady(t)
+	p.restart(t, requested)
 	p.awaitDiscovered(t, "dead", metav1.ConditionFalse)
 	p.awaitDiscovered(t, "alive", metav1.ConditionTrue)
+	p.awaitDiscovered(t, infrav1.InPlaceUpdatesExtension, metav1.ConditionTrue)
+
+	p.restart(t, append([]string{"run", "--feature-gates=RuntimeSDK=false,InPlaceUpdates=false"}, requested[1:]...))
+	eventually(t, "the extension of the plane is removed, and no other", func() error {
+		var left runtimev1.ExtensionConfigList
+		if err := p.client.List(t.Context(), &left); err != nil {
+			return err
+		}
+		if len(left.Items) != 2 {
+			return fmt.Errorf("there are %+v", left.Items)
+		}
+		return nil
+	})
+}
+
+// restart the plane with other arguments.
+func (p *testPlane) restart(t *testing.T, args []string) {
+	t.Helper()
+	must.Succeed(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	must.Succeed(t, p.cmd.Wait())
+	p.args = args
+	p.start(t)
+	p.awaitReady(t)
 }
 
 func (p *testPlane) awaitDiscovered(t *testing.T, name string, status metav1.ConditionStatus) {
@@ -91,7 +119,11 @@ func (p *testPlane) awaitDiscovered(t *testing.T, name string, status metav1.Con
 			return err
 		}
 		condition := meta.FindStatusCondition(config.Status.Conditions, runtimev1.ExtensionConfigDiscoveredCondition)
-		if condition == nil || condition.Status != status || len(config.Status.Handlers) != 1 {
+		handlers := 1
+		if name == infrav1.InPlaceUpdatesExtension {
+			handlers = 3
+		}
+		if condition == nil || condition.Status != status || len(config.Status.Handlers) != handlers {
 			return fmt.Errorf("the status is %+v", config.Status)
 		}
 		return nil
