@@ -37,6 +37,7 @@ import (
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	controlplanev1 "sigs.k8s.io/cluster-api/api/controlplane/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	runtimev1 "sigs.k8s.io/cluster-api/api/runtime/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 )
@@ -59,6 +60,7 @@ func Scheme() (*runtime.Scheme, error) {
 		bootstrapv1.AddToScheme(s),
 		controlplanev1.AddToScheme(s),
 		addonsv1.AddToScheme(s),
+		runtimev1.AddToScheme(s),
 		infrav1.AddToScheme(s),
 	)
 	if err != nil {

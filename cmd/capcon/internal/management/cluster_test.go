@@ -37,6 +37,7 @@ import (
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	runtimev1 "sigs.k8s.io/cluster-api/api/runtime/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
@@ -238,5 +239,49 @@ func TestMaxImagesIsThatOfTheAPI(t *testing.T) {
 	markers := before[strings.LastIndex(before, "\n\n"):]
 	if want := fmt.Sprintf("+kubebuilder:validation:MaxItems=%d\n", maxImages); !strings.Contains(markers, want) {
 		t.Errorf("the field images does not have %q:\n%s", want, markers)
+	}
+}
+
+// TestReadExtensions: only those for in-place updates that are for the namespace of the cluster, and none for one on another engine.
+func TestReadExtensions(t *testing.T) {
+	t.Parallel()
+	extension := func(name, hook string, labels map[string]string) *runtimev1.ExtensionConfig {
+		config := &runtimev1.ExtensionConfig{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		config.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: labels}
+		config.Status.Handlers = []runtimev1.ExtensionHandler{{Name: "a." + name, RequestHook: runtimev1.GroupVersionHook{Hook: hook}}}
+		return config
+	}
+	own := extension(infrav1.InPlaceUpdatesExtension, "CanUpdateMachineSet", map[string]string{infrav1.InPlaceUpdatesLabel: infrav1.InPlaceUpdatesEnabled})
+	other, everywhere := extension("other", "BeforeClusterCreate", nil), extension("everywhere", "CanUpdateMachine", nil)
+	enabled := map[string]string{infrav1.InPlaceUpdatesLabel: infrav1.InPlaceUpdatesEnabled}
+	for name, tc := range map[string]struct {
+		reason     string
+		extensions []*runtimev1.ExtensionConfig
+		labels     map[string]string
+		engine     string
+		want       []string
+	}{
+		"none":           {"The gates are off.", nil, enabled, "", nil},
+		"no label":       {"The user has to opt in.", []*runtimev1.ExtensionConfig{own}, nil, "", nil},
+		"label":          {"It is for the namespace.", []*runtimev1.ExtensionConfig{own, other}, enabled, "", []string{infrav1.InPlaceUpdatesExtension}},
+		"two":            {"Cluster API refuses them.", []*runtimev1.ExtensionConfig{own, everywhere}, enabled, "", []string{infrav1.InPlaceUpdatesExtension, "everywhere"}},
+		"another engine": {"Its nodes are replaced.", []*runtimev1.ExtensionConfig{own}, enabled, "build", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := []client.Object{
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default", Labels: tc.labels}},
+				&clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}},
+				&infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}, Spec: infrav1.ContainerClusterSpec{EngineName: tc.engine}},
+			}
+			for _, config := range tc.extensions {
+				objects = append(objects, config.DeepCopy())
+			}
+			api := fake.NewClientBuilder().WithScheme(must.Get(Scheme())(t)).WithObjects(objects...).Build()
+			present := must.Get(Read(t.Context(), api, "default", "demo"))(t)
+			if diff := cmp.Diff(tc.want, present.Extensions); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

@@ -24,11 +24,15 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	addonsv1 "sigs.k8s.io/cluster-api/api/addons/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	runtimev1 "sigs.k8s.io/cluster-api/api/runtime/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
@@ -52,7 +56,7 @@ type Present struct {
 // Read what is present of a cluster.
 func Read(ctx context.Context, c client.Client, namespace, name string) (Present, error) {
 	r := &reader{client: c, namespace: namespace}
-	p := Present{}
+	p, isElsewhere := Present{}, false
 	p.Cluster = find[clusterv1.Cluster](ctx, r, name)
 	if p.Cluster != nil {
 		p.Exists, p.Deleting = true, !p.Cluster.DeletionTimestamp.IsZero()
@@ -60,9 +64,14 @@ func Read(ctx context.Context, c client.Client, namespace, name string) (Present
 	}
 	if infrastructure := find[infrav1.ContainerCluster](ctx, r, infrastructureName(p.Cluster, name)); infrastructure != nil {
 		p.OwnerID, p.Network = infrastructure.Spec.OwnerID, infrastructure.Spec.Network.Name
+		isElsewhere = infrastructure.Spec.EngineName != ""
 	}
 	if p.Exists && r.err == nil {
 		r.err = errors.Join(p.readClass(ctx, c), p.readMachines(ctx, c), p.readPodNetwork(ctx, c))
+	}
+	// The extension of this provider leaves nodes on other engines to be replaced.
+	if p.Exists && r.err == nil && !isElsewhere {
+		r.err = p.readExtensions(ctx, c)
 	}
 	if r.err != nil {
 		return Present{}, fmt.Errorf("read cluster %q: %w", name, r.err)
@@ -104,6 +113,41 @@ func (p *Present) readMachines(ctx context.Context, c client.Client) error {
 	err := c.List(ctx, machines, client.InNamespace(p.Cluster.Namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: p.Cluster.Name})
 	p.Machines = machines.Items
 	return err
+}
+
+// inPlaceHooks are what Cluster API calls before it replaces Machines.
+func inPlaceHooks() []string { return []string{"CanUpdateMachine", "CanUpdateMachineSet"} }
+
+// readExtensions finds the extensions for in-place updates in the namespace of the cluster. A management cluster without the feature
+// gates has no ExtensionConfigs.
+func (p *Present) readExtensions(ctx context.Context, c client.Client) error {
+	configs := &runtimev1.ExtensionConfigList{}
+	if err := c.List(ctx, configs); err != nil && !meta.IsNoMatchError(err) {
+		return fmt.Errorf("list ExtensionConfigs: %w", err)
+	}
+	configs.Items = slices.DeleteFunc(configs.Items, func(config runtimev1.ExtensionConfig) bool {
+		return !slices.ContainsFunc(config.Status.Handlers, func(handler runtimev1.ExtensionHandler) bool {
+			return slices.Contains(inPlaceHooks(), handler.RequestHook.Hook)
+		})
+	})
+	if len(configs.Items) == 0 {
+		return nil
+	}
+	namespace := &corev1.Namespace{}
+	if err := c.Get(ctx, client.ObjectKey{Name: p.Cluster.Namespace}, namespace); err != nil {
+		return fmt.Errorf("get namespace %q: %w", p.Cluster.Namespace, err)
+	}
+	for i := range configs.Items {
+		selector, err := metav1.LabelSelectorAsSelector(configs.Items[i].Spec.NamespaceSelector)
+		if err != nil {
+			return fmt.Errorf("read ExtensionConfig %q: %w", configs.Items[i].Name, err)
+		}
+		if selector.Matches(labels.Set(namespace.Labels)) {
+			p.Extensions = append(p.Extensions, configs.Items[i].Name)
+		}
+	}
+	slices.Sort(p.Extensions)
+	return nil
 }
 
 func (p *Present) readPodNetwork(ctx context.Context, c client.Client) error {

@@ -47,6 +47,9 @@ type Present struct {
 	Network string
 	// PodNetwork is the manifest that capcon applies to it; empty = none.
 	PodNetwork string
+	// Extensions are the names of the ExtensionConfigs that answer for the namespace of the cluster whether Machines can be
+	// updated in place.
+	Extensions []string
 	// Unowned are objects of capcon that an interrupted creation left without the Cluster as
 	// their owner, such as "ConfigMap demo-cni".
 	Unowned []string
@@ -93,6 +96,8 @@ type computation struct {
 	replaced map[Machine][]string
 	// inPlace has those that are the reason for a change of each Machine that remains.
 	inPlace map[Machine][]string
+	// updatable are the changes that running nodes of a role can get.
+	updatable map[rolled]bool
 }
 
 // Compute the plan of a request. A request that the cluster cannot fulfil: *input.Error.
@@ -100,7 +105,7 @@ func Compute(present Present, request input.Request, chosen Chosen) (Plan, error
 	c := &computation{
 		Present: present, request: request, chosen: chosen, topology: present.Cluster.Spec.Topology,
 		plan:     Plan{Cluster: present.Cluster.Name, Changes: []Change{}, ResourceVersion: present.Cluster.ResourceVersion},
-		replaced: map[Machine][]string{}, inPlace: map[Machine][]string{},
+		replaced: map[Machine][]string{}, inPlace: map[Machine][]string{}, updatable: map[rolled]bool{},
 	}
 	c.checkImmutable()
 	if c.topology.IsDefined() {
@@ -124,6 +129,7 @@ func Compute(present Present, request input.Request, chosen Chosen) (Plan, error
 	for _, owner := range c.shrunk {
 		c.plan.Deleted = append(c.plan.Deleted, c.deletion(owner))
 	}
+	c.updateInPlace()
 	c.plan.Replaced = merged(c.replaced)
 	maps.DeleteFunc(c.inPlace, func(machine Machine, _ []string) bool { return c.replaced[machine] != nil })
 	c.plan.InPlace = merged(c.inPlace)

@@ -109,6 +109,7 @@ func (c *computation) fileVariables(file []clusterv1.ClusterVariable) { //nolint
 			c.resizeRoles(field, old, fresh)
 		default:
 			c.replaceBy(field, name)
+			c.allowAll(field, name, old, fresh)
 		}
 	}
 	if changed {
@@ -254,6 +255,12 @@ func (c *computation) fileOverrides(where string, present, desired []clusterv1.C
 		field := fmt.Sprintf("%s.variables.overrides[%s].value", where, name)
 		c.change(field, "", old, fresh)
 		c.replaceRole(field, owner)
+		if old == nil {
+			old = c.variable(name) // without an own value, it has that of the cluster
+		}
+		if fresh != nil {
+			c.allow(owner, field, name, old, fresh)
+		}
 	}
 	return changed
 }

@@ -37,6 +37,8 @@ type Plan struct {
 	Changes []Change `json:"changes"`
 	// Replaced are the Machines that Cluster API replaces because of the changes.
 	Replaced []MachineChange `json:"replaced,omitempty"`
+	// Rollouts update Machines in place, and replace some that Cluster API chooses.
+	Rollouts []Rollout `json:"rollouts,omitempty"`
 	// InPlace are the Machines that change and are not replaced.
 	InPlace []MachineChange `json:"inPlace,omitempty"`
 	// Deleted are the Machines that are deleted because of the changes.
@@ -134,11 +136,16 @@ func (p Plan) Same(other Plan) bool {
 	return reflect.DeepEqual(p, other)
 }
 
-// Machines that are replaced, or that are or may be deleted, by the names of their Nodes.
+// Machines that are or may be replaced or deleted, by the names of their Nodes.
 func (p Plan) machinesByNode() map[string]string {
 	byNode := map[string]string{}
 	for _, replaced := range p.Replaced {
 		byNode[replaced.Node] = replaced.Name
+	}
+	for _, rollout := range p.Rollouts {
+		for _, machine := range rollout.Machines {
+			byNode[machine.Node] = machine.Name
+		}
 	}
 	for _, deleted := range p.Deleted {
 		for _, machine := range deleted.Machines {
@@ -179,7 +186,7 @@ func Creation(cluster *clusterv1.Cluster) Plan {
 }
 
 // EndsMachines reports whether a Machine is replaced or deleted.
-func (p Plan) EndsMachines() bool { return len(p.Replaced)+len(p.Deleted) > 0 }
+func (p Plan) EndsMachines() bool { return len(p.Replaced)+len(p.Rollouts)+len(p.Deleted) > 0 }
 
 // String is for users, one line for each entry.
 func (p Plan) String() string {
@@ -197,6 +204,10 @@ func (p Plan) String() string {
 	}
 	for _, replaced := range p.Replaced {
 		add("replace", "Machine %s (%s)", replaced.Name, strings.Join(replaced.Fields, ", "))
+	}
+	for _, rollout := range p.Rollouts {
+		add("replace", "%d of the Machines %s of %s, and update the others in place (%s)",
+			rollout.Replaced, strings.Join(names(rollout.Machines), ", "), rollout.Owner, strings.Join(rollout.Fields, ", "))
 	}
 	for _, changed := range p.InPlace {
 		add("update", "Machine %s in place (%s)", changed.Name, strings.Join(changed.Fields, ", "))

@@ -39,20 +39,24 @@ type role struct {
 	// overrides of the topology's variables.
 	overrides []clusterv1.ClusterVariable
 	machines  []*clusterv1.Machine
+	// surge is how many Machines are replaced where all could be updated in place.
+	surge int
+	// isPool says that they are those of a MachinePool, which are never updated in place.
+	isPool bool
 }
 
 const controlPlaneName = "control plane"
 
 func (c *computation) controlPlane() role {
 	return role{
-		name: controlPlaneName, overrides: c.topology.ControlPlane.Variables.Overrides,
+		name: controlPlaneName, overrides: c.topology.ControlPlane.Variables.Overrides, surge: 1,
 		machines: c.machines(util.IsControlPlaneMachine),
 	}
 }
 
 func (c *computation) deployment(topology *clusterv1.MachineDeploymentTopology) role {
 	return role{
-		name: "MachineDeployment " + topology.Name, overrides: topology.Variables.Overrides,
+		name: "MachineDeployment " + topology.Name, overrides: topology.Variables.Overrides, surge: surgeOf(topology),
 		machines: c.machines(func(machine *clusterv1.Machine) bool {
 			return machine.Labels[clusterv1.ClusterTopologyMachineDeploymentNameLabel] == topology.Name
 		}),
@@ -66,7 +70,7 @@ func (c *computation) roles() []role {
 	}
 	for _, pool := range c.topology.Workers.MachinePools {
 		roles = append(roles, role{
-			name: "MachinePool " + pool.Name, overrides: pool.Variables.Overrides,
+			name: "MachinePool " + pool.Name, overrides: pool.Variables.Overrides, isPool: true,
 			machines: c.machines(func(machine *clusterv1.Machine) bool {
 				return machine.Labels[clusterv1.ClusterTopologyMachinePoolNameLabel] == pool.Name
 			}),
@@ -163,6 +167,7 @@ func (c *computation) variables() {
 			continue
 		}
 		c.replaceBy(field, edit.variable)
+		c.allowAll(field, edit.variable, keyed(edit.key, c.keys(edit.variable)[edit.key]), keyed(edit.key, edit.value))
 	}
 	c.patchVariables()
 }
