@@ -89,8 +89,8 @@ func renew(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, con
 	return reserve(ctx, c, engine, containerCluster.Name, Needs(cluster, containerCluster, engine.Spec.Capacity))
 }
 
-// reserve with an optimistic lock: who read the engine before another reservation was written has to
-// look again.
+// reserve with an optimistic lock: a caller that read the engine before another reservation was
+// written requeues.
 func reserve(ctx context.Context, c client.Client, engine *infrav1.ContainerEngine, cluster string, needs Resources) error {
 	before := engine.DeepCopy()
 	made := infrav1.EngineReservation{ClusterName: cluster, CPU: &needs.CPU, Memory: &needs.Memory}

@@ -118,7 +118,7 @@ type Injector struct {
 // NewInjector disturbs nothing yet. A Delay ends with ctx.
 func NewInjector(ctx context.Context) *Injector { return &Injector{ended: ctx.Done()} }
 
-// wait for a Delay, or until nobody waits for what is delayed.
+// wait for a Delay, or until its client gives up.
 func (i *Injector) wait(duration time.Duration, abandoned <-chan struct{}) {
 	if duration == 0 {
 		return

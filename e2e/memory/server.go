@@ -83,7 +83,7 @@ func newServers(objects inmemoryruntime.Manager, logger logr.Logger, faults *Inj
 	return s, nil
 }
 
-// isEtcd tells requests to members of etcd, which are gRPC, from those to API servers.
+// isEtcd distinguishes requests to members of etcd, which are gRPC, from those to API servers.
 func isEtcd(request *http.Request) bool {
 	return request.ProtoMajor == 2 && strings.HasPrefix(request.Header.Get("Content-Type"), "application/grpc")
 }
