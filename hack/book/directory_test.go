@@ -85,12 +85,12 @@ var directoryCode = regexp.MustCompile("(?s)<!-- directory -->\n```go\n(.*?)```\
 
 func TestDirectoryOfTheIntroductionRuns(t *testing.T) {
 	t.Parallel()
-	page := must.Get(os.ReadFile(filepath.Join(root, "docs/book/introduction.md")))(t)
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "book", "introduction.md")))(t)
 	code := directoryCode.FindSubmatch(page)
 	if code == nil {
 		t.Fatal("the introduction has no code after the marker")
 	}
-	servers := must.Get(os.ReadFile(filepath.Join(root, "template/servers/servers.go")))(t)
+	servers := must.Get(os.ReadFile(filepath.Join(root, "template", "servers", "servers.go")))(t)
 	module, data := t.TempDir(), t.TempDir()
 	for name, content := range map[string]string{
 		"go.mod":       "module directory\n\ngo 1.26.0\n",

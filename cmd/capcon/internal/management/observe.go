@@ -162,7 +162,7 @@ func WatchChanges(ctx context.Context, c client.WithWatch) <-chan struct{} {
 		&clusterv1.ClusterList{}, &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}, &clusterv1.MachineList{},
 		&controlplanev1.KubeadmControlPlaneList{}, &infrav1.ContainerClusterList{}, &infrav1.ContainerMachineList{},
 	} {
-		go watchInto(ctx, c, changes, func(watch.Event) bool { return true }, list)
+		go watching{c: c, matters: func(watch.Event) bool { return true }, events: changes}.run(ctx, list)
 	}
 	return changes
 }
@@ -173,16 +173,21 @@ func watchFor(
 	ctx context.Context, c client.WithWatch, matters func(watch.Event) bool, list client.ObjectList, options ...client.ListOption,
 ) <-chan struct{} {
 	events := make(chan struct{}, 1)
-	go watchInto(ctx, c, events, matters, list, options...)
+	go watching{c: c, matters: matters, events: events}.run(ctx, list, options...)
 	return events
 }
 
-// watchInto sends a value for events that matter until ctx ends.
-func watchInto(
-	ctx context.Context, c client.WithWatch, events chan<- struct{}, matters func(watch.Event) bool, list client.ObjectList, options ...client.ListOption,
-) {
+// watching sends a value for events that matter.
+type watching struct {
+	c       client.WithWatch
+	matters func(watch.Event) bool
+	events  chan<- struct{}
+}
+
+// run until ctx ends.
+func (w watching) run(ctx context.Context, list client.ObjectList, options ...client.ListOption) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		watcher, err := c.Watch(ctx, list, options...)
+		watcher, err := w.c.Watch(ctx, list, options...)
 		if err != nil {
 			return
 		}
@@ -195,8 +200,8 @@ func watchInto(
 				if !open {
 					return
 				}
-				if matters(event) {
-					notify(events)
+				if w.matters(event) {
+					notify(w.events)
 				}
 			}
 		}

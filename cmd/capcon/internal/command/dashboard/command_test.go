@@ -60,7 +60,7 @@ func dashboard(t *testing.T, s *stage, args ...string) *bufio.Scanner {
 	url, token, _ := strings.Cut(regexp.MustCompile(`http://127\.0\.0\.1:\d+/#\w+`).FindString(line), "#")
 	request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, url+"events", http.NoBody))(t)
 	request.Header.Set("Authorization", "Bearer "+token)
-	response := must.Get(http.DefaultClient.Do(request))(t)
+	response := must.Get(http.DefaultClient.Do(request))(t) //nolint:bodyclose // It is closed when the test ends.
 	t.Cleanup(func() { response.Body.Close() })
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, 1<<20)

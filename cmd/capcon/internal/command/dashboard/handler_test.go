@@ -80,15 +80,16 @@ func serve(t *testing.T) (string, *words) {
 	return server.URL, source
 }
 
-func request(t *testing.T, method, url string, change func(*http.Request)) *http.Response {
+// request returns the status, the header, and the body as far as the caller reads it.
+func request(t *testing.T, method, url string, change func(*http.Request)) (status int, header http.Header, body io.Reader) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	r := must.Get(http.NewRequestWithContext(ctx, method, url, http.NoBody))(t)
 	change(r)
-	response := must.Get(http.DefaultClient.Do(r))(t)
+	response := must.Get(http.DefaultClient.Do(r))(t) //nolint:bodyclose // It is closed when the test ends.
 	t.Cleanup(func() { response.Body.Close() })
-	return response
+	return response.StatusCode, response.Header, response.Body
 }
 
 func TestRequests(t *testing.T) {
@@ -117,7 +118,7 @@ func TestRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			response := request(t, tc.method, url+tc.path, func(r *http.Request) {
+			status, header, _ := request(t, tc.method, url+tc.path, func(r *http.Request) {
 				r.Host, _, _ = strings.Cut(tc.host, ":")
 				if tc.host == "localhost" {
 					r.Host = "localhost" + url[strings.LastIndex(url, ":"):]
@@ -126,10 +127,10 @@ func TestRequests(t *testing.T) {
 					r.Header.Set("Authorization", tc.token)
 				}
 			})
-			if response.StatusCode != tc.want {
-				t.Errorf("%s status %d, want %d", tc.reason, response.StatusCode, tc.want)
+			if status != tc.want {
+				t.Errorf("%s status %d, want %d", tc.reason, status, tc.want)
 			}
-			if got := response.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") || strings.Contains(got, "unsafe") {
+			if got := header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") || strings.Contains(got, "unsafe") {
 				t.Errorf("Content-Security-Policy is %q", got)
 			}
 		})
@@ -139,7 +140,8 @@ func TestRequests(t *testing.T) {
 func TestEventsArePushed(t *testing.T) {
 	t.Parallel()
 	url, source := serve(t)
-	lines := bufio.NewScanner(request(t, http.MethodGet, url+"/events", func(r *http.Request) { r.Header.Set("Authorization", "Bearer secret") }).Body)
+	_, _, body := request(t, http.MethodGet, url+"/events", func(r *http.Request) { r.Header.Set("Authorization", "Bearer secret") })
+	lines := bufio.NewScanner(body)
 	next := func(want string) {
 		t.Helper()
 		for lines.Scan() {
@@ -162,8 +164,8 @@ func TestEventsArePushed(t *testing.T) {
 func TestNothingIsObservedWithoutReaders(t *testing.T) {
 	t.Parallel()
 	url, source := serve(t)
-	response := request(t, http.MethodGet, url+"/", func(*http.Request) {})
-	must.Get(io.ReadAll(response.Body))(t)
+	_, _, body := request(t, http.MethodGet, url+"/", func(*http.Request) {})
+	must.Get(io.ReadAll(body))(t)
 	source.mutex.Lock()
 	defer source.mutex.Unlock()
 	if source.observations > 0 {

@@ -125,11 +125,7 @@ func meta(kind, name string, owner client.Object) metav1.ObjectMeta {
 	return result
 }
 
-func condition(conditionType string, ok bool, reason, message string) metav1.Condition {
-	status := metav1.ConditionFalse
-	if ok {
-		status = metav1.ConditionTrue
-	}
+func condition(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
 	return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.Now()}
 }
 
@@ -144,12 +140,12 @@ func (s *stage) create() {
 		ObjectMeta: meta("KubeadmControlPlane", controlPlaneName, nil),
 		Spec:       controlplanev1.KubeadmControlPlaneSpec{Version: "v1.36.3", Replicas: ptr.To[int32](1)},
 	}
-	controlPlane.Status.Conditions = []metav1.Condition{condition("Available", false, "NotAvailable", "Control plane not yet initialized")}
+	controlPlane.Status.Conditions = []metav1.Condition{condition("Available", metav1.ConditionFalse, "NotAvailable", "Control plane not yet initialized")}
 	s.Create(controlPlane.DeepCopy(), &infrav1.ContainerCluster{
 		TypeMeta:   metav1.TypeMeta{APIVersion: infrav1.GroupVersion.String(), Kind: "ContainerCluster"},
 		ObjectMeta: meta("ContainerCluster", "demo", nil), Spec: infrav1.ContainerClusterSpec{OwnerID: "owner", LoadBalancer: infrav1.LoadBalancer{HostPort: 40123}},
 		Status: infrav1.ContainerClusterStatus{Conditions: []metav1.Condition{
-			condition("Ready", true, "Ready", ""), condition(infrav1.NetworkReadyCondition, true, "NetworkReady", ""), condition(infrav1.LoadBalancerReadyCondition, true, "LoadBalancerReady", ""),
+			condition("Ready", metav1.ConditionTrue, "Ready", ""), condition(infrav1.NetworkReadyCondition, metav1.ConditionTrue, "NetworkReady", ""), condition(infrav1.LoadBalancerReadyCondition, metav1.ConditionTrue, "LoadBalancerReady", ""),
 		}},
 	})
 	s.AddContainer(balancer, "demo", "owner", identity.RoleLoadBalancer)
@@ -165,7 +161,7 @@ func (s *stage) create() {
 		},
 		Status: clusterv1.ClusterStatus{
 			Initialization: clusterv1.ClusterInitializationStatus{InfrastructureProvisioned: ptr.To(true)},
-			Conditions:     []metav1.Condition{condition("Available", false, "NotAvailable", "* ControlPlaneAvailable: Control plane not yet initialized")},
+			Conditions:     []metav1.Condition{condition("Available", metav1.ConditionFalse, "NotAvailable", "* ControlPlaneAvailable: Control plane not yet initialized")},
 		},
 	})
 }
@@ -177,7 +173,7 @@ func (s *stage) machine(name string, role identity.Role, owner client.Object) {
 		ObjectMeta: meta("Machine", name, owner),
 		Spec:       clusterv1.MachineSpec{ClusterName: "demo", InfrastructureRef: ref(infrav1.GroupVersion.Group, "ContainerMachine", name)},
 		Status: clusterv1.MachineStatus{Conditions: []metav1.Condition{
-			condition("Ready", false, "NotReady", ""), condition("InfrastructureReady", false, "NotReady", "Bootstrapping"),
+			condition("Ready", metav1.ConditionFalse, "NotReady", ""), condition("InfrastructureReady", metav1.ConditionFalse, "NotReady", "Bootstrapping"),
 		}},
 	}
 	if role == identity.RoleControlPlane {
@@ -190,8 +186,8 @@ func (s *stage) machine(name string, role identity.Role, owner client.Object) {
 		ObjectMeta: meta("ContainerMachine", name, nil),
 		Spec:       infrav1.ContainerMachineSpec{ProviderID: identity.ProviderID(name)},
 		Status: infrav1.ContainerMachineStatus{Conditions: []metav1.Condition{
-			condition("Ready", false, "Bootstrapping", ""), condition(infrav1.ContainerReadyCondition, true, infrav1.ContainerRunningReason, ""),
-			condition(infrav1.BootstrapCompletedCondition, false, infrav1.BootstrappingReason, "the bootstrap runs in container "+name),
+			condition("Ready", metav1.ConditionFalse, "Bootstrapping", ""), condition(infrav1.ContainerReadyCondition, metav1.ConditionTrue, infrav1.ContainerRunningReason, ""),
+			condition(infrav1.BootstrapCompletedCondition, metav1.ConditionFalse, infrav1.BootstrappingReason, "the bootstrap runs in container "+name),
 		}},
 	})
 }
@@ -203,7 +199,7 @@ func (s *stage) ready() {
 		ObjectMeta: meta("MachineDeployment", workersName, nil), Spec: clusterv1.MachineDeploymentSpec{ClusterName: "demo", Replicas: ptr.To[int32](1)},
 		Status: clusterv1.MachineDeploymentStatus{
 			Replicas: ptr.To[int32](1), AvailableReplicas: ptr.To[int32](1), UpToDateReplicas: ptr.To[int32](1),
-			Conditions: []metav1.Condition{condition("Available", true, "Available", "")},
+			Conditions: []metav1.Condition{condition("Available", metav1.ConditionTrue, "Available", "")},
 		},
 	}
 	set := &clusterv1.MachineSet{
@@ -220,29 +216,29 @@ func (s *stage) ready() {
 	commandtest.Update(s.World, controlPlaneName, &controlplanev1.KubeadmControlPlane{}, func(o *controlplanev1.KubeadmControlPlane) {
 		o.Status.Replicas, o.Status.AvailableReplicas, o.Status.UpToDateReplicas = ptr.To[int32](1), ptr.To[int32](1), ptr.To[int32](1)
 		o.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
-		o.Status.Conditions = []metav1.Condition{condition("Available", true, "Available", "")}
+		o.Status.Conditions = []metav1.Condition{condition("Available", metav1.ConditionTrue, "Available", "")}
 	})
-	s.available(true, "Available", "")
+	s.available(metav1.ConditionTrue, "Available", "")
 }
 
-func (s *stage) available(ok bool, reason, message string) {
+func (s *stage) available(status metav1.ConditionStatus, reason, message string) {
 	commandtest.Update(s.World, "demo", &clusterv1.Cluster{}, func(o *clusterv1.Cluster) {
 		o.Status.Initialization.ControlPlaneInitialized = ptr.To(true)
-		o.Status.Conditions = []metav1.Condition{condition("Available", ok, reason, message)}
+		o.Status.Conditions = []metav1.Condition{condition("Available", status, reason, message)}
 	})
 }
 
 func (s *stage) becomeNode(name string) {
 	commandtest.Update(s.World, name, &infrav1.ContainerMachine{}, func(o *infrav1.ContainerMachine) {
 		o.Status.Conditions = []metav1.Condition{
-			condition("Ready", true, "Ready", ""), condition(infrav1.ContainerReadyCondition, true, infrav1.ContainerRunningReason, ""),
-			condition(infrav1.BootstrapCompletedCondition, true, infrav1.BootstrapCompletedReason, ""),
+			condition("Ready", metav1.ConditionTrue, "Ready", ""), condition(infrav1.ContainerReadyCondition, metav1.ConditionTrue, infrav1.ContainerRunningReason, ""),
+			condition(infrav1.BootstrapCompletedCondition, metav1.ConditionTrue, infrav1.BootstrapCompletedReason, ""),
 		}
 	})
 	commandtest.Update(s.World, name, &clusterv1.Machine{}, func(o *clusterv1.Machine) {
 		o.Status.NodeRef = clusterv1.MachineNodeReference{Name: name}
 		o.Status.Conditions = []metav1.Condition{
-			condition("Ready", true, "Ready", ""), condition("InfrastructureReady", true, "Ready", ""), condition("NodeReady", true, "NodeReady", ""),
+			condition("Ready", metav1.ConditionTrue, "Ready", ""), condition("InfrastructureReady", metav1.ConditionTrue, "Ready", ""), condition("NodeReady", metav1.ConditionTrue, "NodeReady", ""),
 		}
 	})
 }
@@ -253,17 +249,17 @@ func (s *stage) fail() {
 	commandtest.Update(s.World, worker, &infrav1.ContainerMachine{}, func(o *infrav1.ContainerMachine) {
 		message := "container " + worker + " exited 5 times, last with code 137; it was killed because its memory was used up (OOMKilled)"
 		o.Status.Conditions = []metav1.Condition{
-			condition("Ready", false, infrav1.ContainerCrashLoopReason, message), condition(infrav1.ContainerReadyCondition, false, infrav1.ContainerCrashLoopReason, message),
-			condition(infrav1.BootstrapCompletedCondition, true, infrav1.BootstrapCompletedReason, ""),
+			condition("Ready", metav1.ConditionFalse, infrav1.ContainerCrashLoopReason, message), condition(infrav1.ContainerReadyCondition, metav1.ConditionFalse, infrav1.ContainerCrashLoopReason, message),
+			condition(infrav1.BootstrapCompletedCondition, metav1.ConditionTrue, infrav1.BootstrapCompletedReason, ""),
 		}
 	})
 	commandtest.Update(s.World, worker, &clusterv1.Machine{}, func(o *clusterv1.Machine) {
 		o.Status.Conditions = []metav1.Condition{
-			condition("Ready", false, "NotReady", "* NodeHealthy: Node.Ready: Kubelet stopped posting node status."), condition("InfrastructureReady", true, "Ready", ""),
-			condition("NodeReady", false, "NodeNotReady", "Kubelet stopped posting node status."),
+			condition("Ready", metav1.ConditionFalse, "NotReady", "* NodeHealthy: Node.Ready: Kubelet stopped posting node status."), condition("InfrastructureReady", metav1.ConditionTrue, "Ready", ""),
+			condition("NodeReady", metav1.ConditionFalse, "NodeNotReady", "Kubelet stopped posting node status."),
 		}
 	})
-	s.available(false, "NotAvailable", "* WorkersAvailable: 0 available replicas, at least 1 required")
+	s.available(metav1.ConditionFalse, "NotAvailable", "* WorkersAvailable: 0 available replicas, at least 1 required")
 }
 
 // deleting asks for the deletion, of which the worker is gone.

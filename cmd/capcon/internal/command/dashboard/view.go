@@ -121,7 +121,10 @@ func (s *source) machine(ctx context.Context, summary management.Machine, of *cl
 		return result
 	}
 	result.Container, result.Status = containers[at].Name, containers[at].Status
-	result.Steps = s.steps.of(ctx, s.session.Engine, containers[at], of.Status.NodeRef.IsDefined())
+	result.Steps = s.steps.of(ctx, s.session.Engine, containers[at])
+	if !of.Status.NodeRef.IsDefined() {
+		delete(s.steps, containers[at].ID)
+	}
 	return result
 }
 
@@ -153,7 +156,7 @@ func objectOf(node describe.Node) object {
 type stepCache map[string][]step
 
 // of a container, from its journal; none where that cannot be read.
-func (c stepCache) of(ctx context.Context, e engine.Executor, container engine.Container, isNode bool) []step {
+func (c stepCache) of(ctx context.Context, e engine.Executor, container engine.Container) []step {
 	if steps, cached := c[container.ID]; cached || container.Status != engine.StatusRunning {
 		return steps
 	}
@@ -167,8 +170,6 @@ func (c stepCache) of(ctx context.Context, e engine.Executor, container engine.C
 			steps = append(steps, step{Name: event.Name, Seconds: event.End.Sub(event.Start).Round(time.Second / 10).Seconds()})
 		}
 	}
-	if isNode {
-		c[container.ID] = steps
-	}
+	c[container.ID] = steps
 	return steps
 }

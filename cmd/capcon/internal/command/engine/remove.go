@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
@@ -41,7 +42,10 @@ func drainCommand(a *session.App) *cobra.Command {
 		Long:  "Create no more clusters on an engine of another host. Those that are there continue: delete them with \"capcon down\".",
 		Args:  oneEngine(1),
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
-			return drain(ctx, s, args[0], !undo)
+			if undo {
+				return undoDrain(ctx, s, args[0])
+			}
+			return drain(ctx, s, args[0])
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
@@ -49,19 +53,30 @@ func drainCommand(a *session.App) *cobra.Command {
 	return command
 }
 
-func drain(ctx context.Context, s *session.Session, name string, drained bool) error {
+func setMaintenance(ctx context.Context, s *session.Session, name string, maintenance bool) error {
 	engine, err := find(ctx, s, name)
 	if err != nil {
 		return err
 	}
 	before := engine.DeepCopy()
-	engine.Spec.Maintenance = ptr.To(drained)
+	engine.Spec.Maintenance = ptr.To(maintenance)
 	if err := s.Client.Patch(ctx, engine, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("write ContainerEngine %q: %w", name, err)
 	}
-	if !drained {
-		s.Printf("Clusters are created on engine %s again.", name)
-		return nil
+	return nil
+}
+
+func undoDrain(ctx context.Context, s *session.Session, name string) error {
+	if err := setMaintenance(ctx, s, name, false); err != nil {
+		return err
+	}
+	s.Printf("Clusters are created on engine %s again.", name)
+	return nil
+}
+
+func drain(ctx context.Context, s *session.Session, name string) error {
+	if err := setMaintenance(ctx, s, name, true); err != nil {
+		return err
 	}
 	on, err := users(ctx, s.Client, name)
 	if err != nil {
@@ -111,18 +126,9 @@ func remove(ctx context.Context, s *session.Session, name string) error {
 	if err := client.IgnoreNotFound(s.Client.Delete(ctx, engine)); err != nil {
 		return fmt.Errorf("delete ContainerEngine %q: %w", name, err)
 	}
-	key, credentials := client.ObjectKeyFromObject(engine), engine.Spec.CredentialsSecretName
-	for {
-		err := s.Client.Get(ctx, key, engine)
-		if apierrors.IsNotFound(err) {
-			break
-		}
-		if err != nil && !session.Transient(err) {
-			return fmt.Errorf("get ContainerEngine %q: %w", name, err)
-		}
-		if err := s.Pause(ctx); err != nil {
-			return fmt.Errorf("wait for the deletion of ContainerEngine %q: %w", name, err)
-		}
+	credentials := engine.Spec.CredentialsSecretName
+	if err := waitForDeletion(ctx, s, engine); err != nil {
+		return err
 	}
 	if credentials == secretOf(name) { // Another one may be that of other engines too.
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: management.Namespace, Name: secretOf(name)}}
@@ -138,4 +144,20 @@ func remove(ctx context.Context, s *session.Session, name string) error {
 	}
 	s.Printf("Removed engine %s.", name)
 	return nil
+}
+
+func waitForDeletion(ctx context.Context, s *session.Session, engine *infrav1.ContainerEngine) error {
+	key := client.ObjectKeyFromObject(engine)
+	for {
+		err := s.Client.Get(ctx, key, engine)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil && !session.Transient(err) {
+			return fmt.Errorf("get ContainerEngine %q: %w", key.Name, err)
+		}
+		if err := s.Pause(ctx); err != nil {
+			return fmt.Errorf("wait for the deletion of ContainerEngine %q: %w", key.Name, err)
+		}
+	}
 }

@@ -166,21 +166,21 @@ func Clusters(ctx context.Context, s *session.Session, name string) ([]ClusterRe
 		if err != nil {
 			return nil, err
 		}
-		if one.Observed.Cluster == nil {
-			continue // deleted meanwhile
+		if one.Observed.Cluster != nil { // not deleted meanwhile
+			reports = append(reports, one)
 		}
-		if name != "" {
-			root, err := describe.Cluster(ctx, s.Client, management.Namespace, name)
-			if err != nil {
-				return nil, err
-			}
-			one.Tree = &root
-		}
-		reports = append(reports, one)
 	}
-	if name != "" && len(reports) == 0 {
+	if name == "" {
+		return reports, nil
+	}
+	if len(reports) == 0 {
 		return reports, s.NotFound(ctx, name)
 	}
+	root, err := describe.Cluster(ctx, s.Client, management.Namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	reports[0].Tree = &root
 	return reports, nil
 }
 
