@@ -229,6 +229,7 @@ run_once() {
     gates=(--feature-gates RuntimeSDK=true)
   fi
   if wants 'in-place'; then
+    gates=(--feature-gates RuntimeSDK=true,InPlaceUpdates=true)
     export EXP_IN_PLACE_UPDATES=true CONTAINER_RUNTIME_EXTENSION=true
   fi
   if [[ "${management}" == plane ]]; then
