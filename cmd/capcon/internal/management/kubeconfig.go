@@ -40,7 +40,8 @@ var ErrNoKubeconfig = errors.New("kubeconfig not available yet: load balancer or
 // Kubeconfig returns the one of a cluster that works on the engine's host:
 // Cluster API's own, whose server is the endpoint on the engine's network, with
 // the load balancer's port on the host in its place. Where the endpoint is an
-// external one, it is Cluster API's own, unchanged. None yet: ErrNoKubeconfig.
+// external one, or the address of another engine's host, it is Cluster API's own,
+// unchanged. None yet: ErrNoKubeconfig.
 func Kubeconfig(ctx context.Context, c client.Client, namespace, name string) ([]byte, error) {
 	infrastructure, err := infrastructureOf(ctx, c, namespace, name)
 	if err != nil {
@@ -68,8 +69,9 @@ func kubeconfigThrough(
 ) ([]byte, error) {
 	kubeconfig, err := InternalKubeconfig(ctx, c, cluster.Namespace, cluster.Name)
 	spec := infrastructure.Spec
-	switch external := spec.LoadBalancer.Type == infrav1.LoadBalancerNone; {
-	case err != nil || external:
+	isReachable := spec.LoadBalancer.Type == infrav1.LoadBalancerNone || spec.EngineName != ""
+	switch {
+	case err != nil || isReachable:
 		return kubeconfig, err
 	case spec.LoadBalancer.HostPort == 0:
 		return nil, fmt.Errorf("cluster %q: %w", cluster.Name, ErrNoKubeconfig)

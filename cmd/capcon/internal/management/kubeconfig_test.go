@@ -59,6 +59,11 @@ func TestKubeconfig(t *testing.T) {
 			LoadBalancer:         infrav1.LoadBalancer{Type: balancer, HostPort: hostPort},
 		}}
 	}
+	ofEngine := func() client.Object {
+		out, _ := infrastructure(infrav1.LoadBalancerHAProxy, 40123).(*infrav1.ContainerCluster)
+		out.Spec.EngineName = "build"
+		return out
+	}
 	haproxy, none := infrav1.LoadBalancerHAProxy, infrav1.LoadBalancerNone
 	for name, tc := range map[string]struct {
 		reason  string
@@ -81,6 +86,10 @@ func TestKubeconfig(t *testing.T) {
 		"External": {
 			"No port of the host leads to an endpoint that is served elsewhere.",
 			[]client.Object{cluster(), infrastructure(none, 0), core()}, clientcmdapi.Cluster{Server: "https://172.18.0.9:6443"},
+		},
+		"OtherEngine": {
+			"The port is one of that engine's host, whose address is the endpoint.",
+			[]client.Object{cluster(), ofEngine(), core()}, clientcmdapi.Cluster{Server: "https://172.18.0.9:6443"},
 		},
 		"ExternalNotYet":   {"The control plane has not written it.", []client.Object{cluster(), infrastructure(none, 0)}, clientcmdapi.Cluster{}},
 		"NoCluster":        {"There is nothing.", nil, clientcmdapi.Cluster{}},
