@@ -84,28 +84,33 @@ type soak struct {
 func (s *soak) run(operations int, duration time.Duration) {
 	s.t.Helper()
 	start := time.Now()
-	s.rest(true)
+	s.empty()
 	for done := 1; done <= operations || time.Since(start) < duration; done++ {
 		s.operate()
 		s.checkInvariants()
 		if done%operationsPerRest == 0 {
-			s.rest(done%operationsPerEmpty == 0)
+			s.rest()
+			if done%operationsPerEmpty == 0 {
+				s.empty()
+			}
 			s.t.Logf("%d operations after %s: %v", done, time.Since(start).Round(time.Second), s.counts)
 		}
 	}
-	s.rest(true)
+	s.empty()
 	checkFlat(s.t, s.usages)
 }
 
-// rest ends the faults, and requires that all clusters settle. Where none is to be left, they are
-// deleted, and what the process uses is recorded.
-func (s *soak) rest(empty bool) {
+// rest ends the faults, and requires that all clusters settle.
+func (s *soak) rest() {
 	s.t.Helper()
 	s.host.Faults.Set(memory.FaultConfig{})
 	s.eventually("all clusters are settled", s.settled)
-	if !empty {
-		return
-	}
+}
+
+// empty deletes all clusters once they are settled, and records what the process uses.
+func (s *soak) empty() {
+	s.t.Helper()
+	s.rest()
 	clusters := s.clusters()
 	for i := range clusters {
 		must.Succeed(s.t, client.IgnoreNotFound(s.api.Delete(s.t.Context(), &clusters[i])))

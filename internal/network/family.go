@@ -65,8 +65,8 @@ const (
 
 // FamiliesOf a cluster with these ranges of Pods and Services. Its nodes need an address of each
 // family of its Pods. Without ranges it has IPv4. Two ranges of one family, Services of a family
-// that Pods lack, another primary family of Services than of Pods, and ranges that overlap:
-// *RangesError.
+// that Pods lack, another primary family of Services than of Pods, ranges that overlap, and those
+// of no unicast addresses or of this host or link only: *RangesError.
 func FamiliesOf(pods, services []string) (Families, error) {
 	podRanges, err := parseRanges(PodRangesField, pods)
 	if err != nil {
@@ -109,6 +109,9 @@ func parseRanges(field string, texts []string) ([]netip.Prefix, error) {
 		parsed, err := netip.ParsePrefix(text)
 		if err != nil {
 			return nil, &RangesError{field, text, "is not in CIDR notation", "use for example 10.244.0.0/16 or fd00:10:244::/56"}
+		}
+		if !reachable(parsed) {
+			return nil, &RangesError{field, text, "is not a usable unicast range", "use a private range, such as 10.244.0.0/16 or fd00:10:244::/56"}
 		}
 		same := func(other netip.Prefix) bool { return FamilyOf(other.Addr()) == FamilyOf(parsed.Addr()) }
 		if at := slices.IndexFunc(ranges, same); at >= 0 {

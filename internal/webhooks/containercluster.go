@@ -95,7 +95,8 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 		"certificates and "+kubeconfigs)
 	errs = append(errs, validateUnchangedOnceSet(endpoint.Child("port"), before.Spec.ControlPlaneEndpoint.Port, after.Spec.ControlPlaneEndpoint.Port, kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostPort"), before.Spec.LoadBalancer.HostPort, after.Spec.LoadBalancer.HostPort, kubeconfigs)...)
-	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostAddress"), before.Spec.LoadBalancer.HostAddress, after.Spec.LoadBalancer.HostAddress, kubeconfigs)...)
+	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostAddress"), published(before.Spec.LoadBalancer),
+		cmp.Or(after.Spec.LoadBalancer.HostAddress, infrav1.DefaultPortAddress), kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
 		"it decides who serves the endpoint; restore the value, or create another cluster")...)
 	if before.Spec.Storage.Type == infrav1.StorageCluster {
@@ -115,6 +116,14 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 		}
 	}
 	return append(errs, validateOwnershipUpdate(before, after)...)
+}
+
+// published is the address of the host port; empty while it can be chosen.
+func published(balancer infrav1.LoadBalancer) string {
+	if balancer.HostPort == 0 {
+		return balancer.HostAddress
+	}
+	return cmp.Or(balancer.HostAddress, infrav1.DefaultPortAddress)
 }
 
 // hasStarted reports whether containers may be on the cluster's network. Until

@@ -124,8 +124,13 @@ func validateDNSSearch(path *field.Path, domains []string) field.ErrorList {
 
 // validateHostAddress of a port that is published.
 func validateHostAddress(path *field.Path, address string) field.ErrorList {
-	if _, err := netip.ParseAddr(cmp.Or(address, infrav1.DefaultPortAddress)); err != nil {
-		return field.ErrorList{field.Invalid(path, address, "is not an IP address; use 127.0.0.1, or 0.0.0.0 for all addresses of the engine's host")}
+	const remedy = "; use 127.0.0.1, or 0.0.0.0 for all addresses of the engine's host"
+	parsed, err := netip.ParseAddr(cmp.Or(address, infrav1.DefaultPortAddress))
+	switch {
+	case err != nil:
+		return field.ErrorList{field.Invalid(path, address, "is not an IP address"+remedy)}
+	case parsed.Is4In6(), parsed.Zone() != "", parsed.IsMulticast(), parsed.IsLinkLocalUnicast():
+		return field.ErrorList{field.Invalid(path, address, "is not a unicast address that all clients have a route to"+remedy)}
 	}
 	return nil
 }

@@ -203,8 +203,21 @@ func (p plan) hasRelay() bool {
 
 // admitsAll reports whether ranges have all clients of each family of a Service.
 func admitsAll(service *corev1.Service, ranges []string) bool {
-	families := familiesOf(service)
-	return slices.Contains(ranges, "0.0.0.0/0") && (!families.Has(network.IPv6) || slices.Contains(ranges, "::/0"))
+	all := map[network.Family]string{network.IPv4: "0.0.0.0/0", network.IPv6: "::/0"}
+	return !slices.ContainsFunc(familiesOf(service), func(family network.Family) bool { return !slices.Contains(ranges, all[family]) })
+}
+
+// unicast are the addresses of IPv6 that clients have.
+var unicast = []netip.Prefix{
+	netip.MustParsePrefix("2000::/3"), netip.MustParsePrefix("fc00::/7"), netip.MustParsePrefix("fe80::/10"), netip.MustParsePrefix("::1/128"),
+}
+
+// withoutIPv4 splits a range of IPv6 that has the IPv4-mapped addresses: HAProxy compares clients of IPv4 by them.
+func withoutIPv4(source netip.Prefix) []netip.Prefix {
+	if source.Addr().Is4() || !source.Contains(netip.MustParseAddr("::ffff:0:0")) {
+		return []netip.Prefix{source}
+	}
+	return slices.DeleteFunc(slices.Clone(unicast), func(each netip.Prefix) bool { return !source.Overlaps(each) })
 }
 
 // sourceRanges are the clients that may connect; none where all may.
@@ -229,7 +242,7 @@ func sourceRanges(service *corev1.Service) ([]netip.Prefix, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: spec.loadBalancerSourceRanges: %w", errUnsupported, err)
 		}
-		sources = append(sources, source)
+		sources = append(sources, withoutIPv4(source)...)
 	}
 	return sources, nil
 }

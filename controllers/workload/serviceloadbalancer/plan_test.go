@@ -168,6 +168,18 @@ func TestPlan(t *testing.T) {
 				return p
 			}(),
 		},
+		"all sources of IPv6": {
+			change: func(s *corev1.Service) {
+				s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}
+				s.Spec.LoadBalancerSourceRanges = []string{"::/0"}
+			},
+			want: func() plan {
+				p := frontend(func(f *haproxy.Frontend) { f.Sources = unicast })
+				p.family = haproxy.FamilyDual
+				p.warnings[reasonSources] = "spec.loadBalancerSourceRanges: clients that connect through a published host port have the address of the network's gateway"
+				return p
+			}(),
+		},
 		"all sources of both families": {
 			change: func(s *corev1.Service) {
 				s.Spec.IPFamilies = []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol}

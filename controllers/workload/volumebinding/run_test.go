@@ -195,6 +195,24 @@ func TestWaits(t *testing.T) {
 	})
 }
 
+// TestWaitsForAnotherPod: the volume stays on the node of the first Pod, and the second gets one Event.
+func TestWaitsForAnotherPod(t *testing.T) {
+	inBubble(t, func(w *world) {
+		w.pod("first", "a")
+		w.Mount("a", volume)
+		w.pod("second", "b")
+		time.Sleep(time.Minute)
+		w.expect("The first Pod has it.", "a")
+		events := w.events("second")
+		if len(events) != 1 || !strings.Contains(events[0], "node container a has it for another Pod. It is bound here once") {
+			w.t.Errorf("Events %q, want one that names the node", events)
+		}
+		if events := w.events("first"); len(events) > 0 {
+			w.t.Errorf("Events %q of the Pod that has it", events)
+		}
+	})
+}
+
 // TestContainerEnds: what the engine reports is not waited for.
 func TestContainerEnds(t *testing.T) {
 	inBubble(t, func(w *world) {

@@ -171,17 +171,40 @@ func (b *binder) report(ctx context.Context, state clustervolume.State, uses []u
 			if decision.Holder == pod.container || state.Nodes[pod.container].Mounts.Bound[decision.Volume] && len(decision.Bind) == 0 {
 				continue // It does not wait.
 			}
-			text := decision.Blocked
-			if decision.Holder != "" {
-				text = fmt.Sprintf("node container %s %s. It is bound here once that node does not have it mounted: "+
-					"when its Pod has ended there, or its Machine is deleted", decision.Holder, text)
+			if err := b.recordWait(ctx, pod, decision); err != nil {
+				return err
 			}
-			if err := b.record(ctx, pod.Pod, fmt.Sprintf("Waiting for PersistentVolume %s: %s", decision.Volume, text)); err != nil {
+		}
+	}
+	return b.reportOthers(ctx, state, uses, blocked)
+}
+
+// reportOthers to Pods whose PersistentVolume is bound into the node of another Pod.
+func (b *binder) reportOthers(ctx context.Context, state clustervolume.State, uses []use, blocked []clustervolume.Decision) error {
+	for _, use := range uses {
+		if use.Shared || slices.ContainsFunc(blocked, func(d clustervolume.Decision) bool { return d.Volume == use.Volume }) {
+			continue
+		}
+		owner := state.Decide(use.Use).Through
+		for _, pod := range use.pods {
+			if pod.container == owner || !pod.DeletionTimestamp.IsZero() {
+				continue
+			}
+			if err := b.recordWait(ctx, pod, clustervolume.Decision{Volume: use.Volume, Holder: owner, Blocked: "has it for another Pod"}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (b *binder) recordWait(ctx context.Context, pod placed, decision clustervolume.Decision) error {
+	text := decision.Blocked
+	if decision.Holder != "" {
+		text = fmt.Sprintf("node container %s %s. It is bound here once that node does not have it mounted: "+
+			"when its Pod has ended there, or its Machine is deleted", decision.Holder, text)
+	}
+	return b.record(ctx, pod.Pod, fmt.Sprintf("Waiting for PersistentVolume %s: %s", decision.Volume, text))
 }
 
 func (b *binder) record(ctx context.Context, pod *corev1.Pod, message string) error {

@@ -34,9 +34,10 @@ import (
 )
 
 const (
-	// APIAddress of the plane's API server, and MetricsAddress of its manager. These and the
-	// other ports are none that another plane of this host has.
-	APIAddress     = "127.0.0.1:16443"
+	// APIAddress of the plane's API server. This and the other ports are none that another plane of
+	// this host has.
+	APIAddress = "127.0.0.1:16443"
+	// MetricsAddress of the plane's manager.
 	MetricsAddress = "127.0.0.1:18080"
 )
 

@@ -58,7 +58,7 @@ type Trouble struct {
 // fatal are the conditions that do not become true without a user, and the remedy.
 var fatal = []struct{ condition, reason, remedy string }{
 	{infrav1.PreflightPassedCondition, infrav1.PreflightFailedReason, "fix the reported problems on the engine's host"},
-	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "remove the network, or use another one with --network"},
+	{infrav1.NetworkReadyCondition, infrav1.NetworkUnusableReason, "fix what the message names; to use another --network, delete the cluster first"},
 	{infrav1.NetworkReadyCondition, infrav1.ContainerNotOwnedReason, "remove the resource, or use another cluster name"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.LoadBalancerImagePullFailedReason, imageRemedy + " --load-balancer-image"},
 	{infrav1.LoadBalancerReadyCondition, infrav1.HostPortInUseReason, "stop the process or container that uses the port, or change the port mapping; the port of the API servers cannot change: kubeconfigs contain it"},

@@ -128,6 +128,9 @@ func list(ctx context.Context, s *session.Session, format string) error {
 	if err != nil {
 		return err
 	}
+	if len(all) == 0 {
+		s.Errorf("No engines of other hosts found.")
+	}
 	out := output.List{
 		Columns: []string{"NAME", "ENDPOINT", "STATE", "CLUSTERS", "MACHINES", "FREE CPU", "FREE MEMORY"},
 		Wide:    []string{"ENGINE", "VERSION", "MESSAGE"}, Scheme: s.Client.Scheme(),
