@@ -20,7 +20,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
@@ -58,9 +57,12 @@ func PodsHaveFamilies(t *testing.T, cluster kubernetes.Interface, want network.F
 // up to forward its port.
 func LocalhostHasFamilies(t *testing.T, eng engine.Engine, cluster string, want network.Families) {
 	t.Helper()
+	if !want.Has(network.IPv6) {
+		return
+	}
 	for _, container := range NodeContainers(t, eng, cluster) {
 		output := must.Get(eng.Exec(t.Context(), container.Name, engine.Command{Args: []string{"getent", "ahostsv6", "localhost"}}))(t)
-		if slices.Contains(want, network.IPv6) && !strings.HasPrefix(string(output.Stdout), "::1 ") {
+		if !strings.HasPrefix(string(output.Stdout), "::1 ") {
 			t.Errorf("in %s, localhost is %s, want ::1", container.Name, output.Stdout)
 		}
 	}
