@@ -177,8 +177,9 @@ func newCandidate(engine *infrav1.ContainerEngine, cluster string, usage Usage) 
 	for _, reservation := range engine.Spec.Reservations {
 		if reservation.ClusterName == cluster {
 			this.reserved = true
-			usage.Reserved.CPU.Sub(*reservation.CPU)
-			usage.Reserved.Memory.Sub(*reservation.Memory)
+			own := resourcesOf(reservation)
+			usage.Reserved.CPU.Sub(own.CPU)
+			usage.Reserved.Memory.Sub(own.Memory)
 		}
 	}
 	total := infrav1.EngineResources{CPU: engine.Spec.Capacity.CPU, Memory: engine.Spec.Capacity.Memory}
