@@ -100,6 +100,20 @@ func Ensure(ctx context.Context, networks engine.Networks, request Request) (eng
 	return network, usable(network, request)
 }
 
+// Check says whether Ensure would refuse the network: *UnusableError, as there. One that does not
+// exist is usable. Nothing is created.
+func Check(ctx context.Context, networks engine.Networks, request Request) error {
+	name := cmp.Or(request.Name, DefaultName)
+	network, err := networks.InspectNetwork(ctx, name)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("check network %q: %w", name, err)
+	}
+	return usable(network, request)
+}
+
 func create(ctx context.Context, networks engine.Networks, name string, request Request) (engine.Network, error) {
 	network, err := networks.CreateNetwork(ctx, engine.NetworkSpec{
 		Name:    name,

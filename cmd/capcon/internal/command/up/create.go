@@ -51,6 +51,9 @@ func (r *run) desired(ctx context.Context) (objects.Values, error) {
 		err = r.admit(ctx, class)
 	}
 	if err == nil {
+		err = r.checkNetwork(ctx, values.Network)
+	}
+	if err == nil {
 		err = r.decideRanges(ctx, &values)
 	}
 	return values, err

@@ -18,13 +18,34 @@ package up
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
+
+// checkNetwork refuses a network of the engine that the cluster could not use: nothing but another
+// cluster would help once it has been created.
+func (r *run) checkNetwork(ctx context.Context, name string) error {
+	var given infrav1.Network
+	if r.request.Topology != nil {
+		decodeVariable(r.request.Topology.Variables, objects.NetworkVariable, &given)
+	}
+	subnets, err := network.ParseSubnets(given.Subnet)
+	if err != nil {
+		return nil //nolint:nilerr // admit refuses it
+	}
+	err = network.Check(ctx, r.session.Engine, network.Request{Name: name, Families: r.request.Families(), Subnets: subnets})
+	if unusable, is := errors.AsType[*network.UnusableError](err); is {
+		return input.Refuse(input.Problem{Field: "--network", Value: name, Reason: unusable.Reason, Remedy: unusable.Remedy})
+	}
+	return err
+}
 
 // decideRanges keeps the cluster's address ranges away from those that nodes and Pods have
 // to reach: networks of the engine, and networks, name servers and proxies of this host.

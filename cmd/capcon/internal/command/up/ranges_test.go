@@ -110,6 +110,19 @@ func TestFamiliesOfNewCluster(t *testing.T) {
 	}
 }
 
+// TestNetworkWithoutFamilyIsRefused: once it exists, the Cluster would have to be deleted.
+func TestNetworkWithoutFamilyIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, more := range [][]string{nil, {"--dry-run"}} {
+		w := rangesWorld(t, "192.168.0.0/24", "10.1.2.0/24", "", "unix:///run/docker.sock")
+		code, _, errs := w.Run(append([]string{"up", "demo", "--network", "capcon", "--ip-family", "dual"}, more...)...)
+		if code != 1 || w.Plane.Created != 0 || len(w.Clusters()) > 0 {
+			t.Errorf("Want exit code 1 and nothing created, got %d", code)
+		}
+		commandtest.Contains(t, errs, `--network "capcon"`, "has no IPv6 subnet", "such as capcon-ipv6")
+	}
+}
+
 func TestGivenRangesThatOverlapAreRefused(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
