@@ -30,6 +30,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -57,17 +58,26 @@ func main() {
 	}
 }
 
+// owners are the kinds that have the conditions of a block.
+var owners = regexp.MustCompile(`^Conditions and reasons of a ([A-Za-z]+)`)
+
 // conditions returns each block of constants as a section: conditions, each with the
 // reasons that stand behind it.
 func conditions(path string) (string, error) {
 	var out strings.Builder
 	var last *ast.GenDecl
+	owner := ""
 	err := constants(path, func(block *ast.GenDecl, constant *ast.ValueSpec) error {
 		if block != last {
 			fmt.Fprintf(&out, "\n%s\n", text(block.Doc))
 			last = block
+			found := owners.FindStringSubmatch(text(block.Doc))
+			if found == nil {
+				return errors.New("the comment of the block does not say whose conditions they are")
+			}
+			owner = found[1]
 		}
-		return writeConstant(&out, constant)
+		return writeConstant(&out, owner, constant)
 	})
 	return out.String(), err
 }
@@ -96,7 +106,7 @@ func constants(path string, visit func(block *ast.GenDecl, constant *ast.ValueSp
 	return nil
 }
 
-func writeConstant(out *strings.Builder, constant *ast.ValueSpec) error {
+func writeConstant(out *strings.Builder, owner string, constant *ast.ValueSpec) error {
 	if len(constant.Names) != 1 || len(constant.Values) != 1 {
 		return errors.New("a constant is not declared by itself")
 	}
@@ -104,26 +114,13 @@ func writeConstant(out *strings.Builder, constant *ast.ValueSpec) error {
 	said := strings.TrimPrefix(text(constant.Doc), name)
 	switch {
 	case strings.HasSuffix(name, "Condition"):
-		fmt.Fprintf(out, "\n## %s of a %s\n\nIt%s\n\n", value(constant.Values[0], "Condition"), owner(name), said)
+		fmt.Fprintf(out, "\n## %s of a %s\n\nIt%s\n\n", value(constant.Values[0], "Condition"), owner, said)
 	case strings.HasSuffix(name, "Reason"):
 		fmt.Fprintf(out, "- `%s`%s\n", value(constant.Values[0], "Reason"), strings.ReplaceAll(said, "\n", "\n  "))
 	default:
 		return fmt.Errorf("%s is neither a condition nor a reason", name)
 	}
 	return nil
-}
-
-// owner is the kind that has the condition. Those of a block follow each other,
-// and only Ready is there for each kind.
-func owner(name string) string {
-	switch {
-	case strings.HasPrefix(name, "MachinePool"), strings.HasPrefix(name, "Replicas"):
-		return "ContainerMachinePool"
-	case strings.HasPrefix(name, "Machine"), strings.HasPrefix(name, "Container"), strings.HasPrefix(name, "Bootstrap"):
-		return "ContainerMachine"
-	default:
-		return "ContainerCluster"
-	}
 }
 
 // value of a constant: a text, or one of Cluster API's constants, which is

@@ -37,10 +37,11 @@ import (
 
 // reserved are files and directories that the first boot, kubeadm or the kubelet write after the files of the bootstrap
 // data, or instead of them: a node does not have there what the data says. What kubeadm reads only while a node joins is
-// among them: a change would be without effect.
+// among them: a change would be without effect. Engines mount files of their own over /etc/hosts, /etc/hostname and
+// /etc/resolv.conf, which cannot be removed.
 func reserved() []string {
 	return append(script.Paths(),
-		"/run/kubeadm", "/run/cluster-api", directory,
+		"/run/kubeadm", "/run/cluster-api", directory, "/etc/hosts", "/etc/hostname", "/etc/resolv.conf",
 		"/etc/kubernetes/patches", "/etc/kubernetes/pki", "/etc/kubernetes/admin.conf", "/etc/kubernetes/super-admin.conf", "/etc/kubernetes/kubelet.conf",
 		"/etc/kubernetes/controller-manager.conf", "/etc/kubernetes/scheduler.conf", "/etc/kubernetes/manifests/etcd.yaml",
 		"/etc/kubernetes/manifests/kube-apiserver.yaml", "/etc/kubernetes/manifests/kube-controller-manager.yaml", "/etc/kubernetes/manifests/kube-scheduler.yaml",

@@ -117,6 +117,7 @@ func TestCanChange(t *testing.T) {
 		"gone":      {"What was appended is not taken out.", config(a, appended), config(a), false},
 		"overwrite": {"A file that was appended to is not written.", config(appended), config(bootstrapv1.File{Path: "/b", Content: "x"}), false},
 		"template":  {"What becomes a template is rendered by the first boot.", config(a), config(bootstrapv1.File{Path: "/a", Content: "{{ v1.region }}"}), false},
+		"engine":    {"It cannot be removed.", config(bootstrapv1.File{Path: "/etc/hosts", Content: "x"}), config(), false},
 		"reserved":  {"The node has other contents.", config(), config(bootstrapv1.File{Path: "/etc/default/kubelet", Content: "x"}), false},
 		"ignition":  {"Only files of cloud-config are known.", ignition, ignition, false},
 		"mounted":   {"The API server reads it when it starts.", audited("x"), audited("y"), false},

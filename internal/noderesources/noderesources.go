@@ -21,6 +21,7 @@ package noderesources
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -101,7 +102,10 @@ func Plan(wanted node.Resources, host node.Host, has Observed) (Change, error) {
 	if wanted.Pids != 0 && wanted.Pids != has.Limits.Pids {
 		change.Limits.Pids = wanted.Pids
 	}
-	change.Reserved = wanted.Reserved(host)
+	// The container keeps what is not wanted.
+	change.Reserved = node.Resources{
+		MilliCPU: cmp.Or(wanted.MilliCPU, has.Limits.MilliCPU), MemoryBytes: cmp.Or(wanted.MemoryBytes, has.Limits.MemoryBytes),
+	}.Reserved(host)
 	change.Reserve = !slices.Equal(change.Reserved, has.Reserved)
 	return change, nil
 }

@@ -59,6 +59,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestPlanKeepsReservationOfRemovedLimit: the engine cannot remove it, and Pods must not be scheduled onto what the node cannot use.
+func TestPlanKeepsReservationOfRemovedLimit(t *testing.T) {
+	t.Parallel()
+	host := node.Host{MilliCPU: 4000, MemoryBytes: 16 << 30}
+	limits := node.Resources{MilliCPU: 1000, MemoryBytes: 2 << 30}
+	change := must.Get(Plan(node.Resources{MilliCPU: 1000}, host, Observed{Limits: limits, Reserved: limits.Reserved(host)}))(t)
+	if !change.IsEmpty() {
+		t.Errorf("Want no change, got %+v", change)
+	}
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	const gibibyte = 1 << 30

@@ -171,7 +171,22 @@ func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine 
 	if pressure, exists := nodePressure(container, machine); exists {
 		found = append(found, pressure)
 	}
+	if failed, exists := updateFailed(container); exists {
+		found = append(found, failed)
+	}
 	return found
+}
+
+// updateFailed: a step of an in-place update failed, which is retried. Cluster API waits for it.
+func updateFailed(container *infrav1.ContainerMachine) (Trouble, bool) {
+	condition := meta.FindStatusCondition(container.Status.Conditions, infrav1.UpdatingCondition)
+	if condition == nil || condition.Reason != infrav1.UpdateFailedReason {
+		return Trouble{}, false
+	}
+	return Trouble{
+		Object: "machine " + container.Name, Reason: condition.Reason, Message: condition.Message, MayPass: true,
+		Remedy: "it is retried; if it persists, fix the cause in the node, or replace the Machine by deleting it",
+	}, true
 }
 
 // workloadTrouble: storage or load balancers of Services cannot be provided or removed, which

@@ -174,95 +174,145 @@ func (c *computation) fileControlPlane(desired clusterv1.ControlPlaneTopology) {
 	if c.request.ControlPlanes != nil {
 		desired.Replicas = ptr.To(int32(*c.request.ControlPlanes)) //nolint:gosec // validated to be small
 	}
-	changed := c.fileOverrides("spec.topology.controlPlane", present.Variables.Overrides, desired.Variables.Overrides, c.controlPlane())
+	changes := len(c.plan.Changes)
+	c.fileOverrides("spec.topology.controlPlane", present.Variables.Overrides, desired.Variables.Overrides, c.controlPlane())
 	before, after := present.DeepCopy(), desired.DeepCopy()
 	before.Variables, after.Variables, before.Replicas, after.Replicas = desired.Variables, desired.Variables, nil, nil
-	if old, fresh := encode(before), encode(after); !reflect.DeepEqual(decode(old), decode(fresh)) {
-		c.change("spec.topology.controlPlane", "", old, fresh)
-		changed = true
+	c.differ("spec.topology.controlPlane", encode(before), encode(after))
+	if !before.Rollout.After.Equal(&after.Rollout.After) {
+		c.replaceRole("spec.topology.controlPlane.rollout.after", c.controlPlane())
 	}
-	if changed {
+	if len(c.plan.Changes) > changes {
 		c.plan.operations = append(c.plan.operations, operation{Op: "add", Path: "/spec/topology/controlPlane", Value: encode(desired)})
 	}
 }
 
 func (c *computation) fileWorkers(desired clusterv1.WorkersTopology) {
-	changed := false
-	present := c.topology.Workers.MachineDeployments
-	find := func(list []clusterv1.MachineDeploymentTopology, name string) *clusterv1.MachineDeploymentTopology {
-		at := slices.IndexFunc(list, func(d clusterv1.MachineDeploymentTopology) bool { return d.Name == name })
-		if at < 0 {
-			return nil
+	before := len(c.plan.Changes)
+	present := c.topology.Workers
+	for i := range present.MachineDeployments {
+		if old := &present.MachineDeployments[i]; find(desired.MachineDeployments, old.Name, nameOfDeployment) == nil {
+			c.remove(deploymentField(old), encode(old), c.deployment(old), old.Replicas)
 		}
-		return &list[at]
 	}
-	for i := range present {
-		if find(desired.MachineDeployments, present[i].Name) == nil {
-			changed = true
-			c.change(deploymentField(&present[i]), "", encode(present[i]), nil)
-			c.growth -= ptr.Deref(present[i].Replicas, 1)
-			if owner := c.deployment(&present[i]); len(owner.machines) > 0 {
-				c.shrunk = append(c.shrunk, scaled{owner: owner})
-			}
+	for i := range present.MachinePools {
+		if old := &present.MachinePools[i]; find(desired.MachinePools, old.Name, nameOfPool) == nil {
+			c.remove(poolField(old), encode(old), c.pool(old), old.Replicas)
 		}
 	}
 	for i := range desired.MachineDeployments {
 		fresh := &desired.MachineDeployments[i]
-		before := find(present, fresh.Name)
-		if before == nil {
-			changed = true
-			c.change(deploymentField(fresh), "", nil, encode(fresh))
-			c.growth += ptr.Deref(fresh.Replicas, 1)
-			continue
+		if old := find(present.MachineDeployments, fresh.Name, nameOfDeployment); old != nil {
+			c.fileDeployment(old, fresh)
+		} else {
+			c.add(deploymentField(fresh), encode(fresh), fresh.Replicas)
 		}
-		changed = c.fileDeployment(before, fresh) || changed
 	}
-	if old, fresh := encode(c.topology.Workers.MachinePools), encode(desired.MachinePools); !reflect.DeepEqual(decode(old), decode(fresh)) {
-		changed = true
-		c.change("spec.topology.workers.machinePools", "", old, fresh)
+	for i := range desired.MachinePools {
+		fresh := &desired.MachinePools[i]
+		if old := find(present.MachinePools, fresh.Name, nameOfPool); old != nil {
+			c.filePool(old, fresh)
+		} else {
+			c.add(poolField(fresh), encode(fresh), fresh.Replicas)
+		}
 	}
-	if changed {
+	if len(c.plan.Changes) > before {
 		c.plan.operations = append(c.plan.operations, operation{Op: "add", Path: "/spec/topology/workers", Value: encode(desired)})
 	}
 }
 
-// fileDeployment compares a MachineDeployment, and reports whether it changes.
-func (c *computation) fileDeployment(present, desired *clusterv1.MachineDeploymentTopology) bool {
-	field := deploymentField(present)
+func nameOfDeployment(d *clusterv1.MachineDeploymentTopology) string { return d.Name }
+func nameOfPool(p *clusterv1.MachinePoolTopology) string             { return p.Name }
+
+// find what has the name; nil if nothing has.
+func find[T any](list []T, name string, nameOf func(*T) string) *T {
+	for i := range list {
+		if nameOf(&list[i]) == name {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// add a role of workers.
+func (c *computation) add(field string, fresh json.RawMessage, replicas *int32) {
+	c.change(field, "", nil, fresh)
+	c.growth += ptr.Deref(replicas, 1)
+}
+
+// remove a role of workers, with its Machines.
+func (c *computation) remove(field string, old json.RawMessage, owner role, replicas *int32) {
+	c.change(field, "", old, nil)
+	c.growth -= ptr.Deref(replicas, 1)
+	if len(owner.machines) > 0 {
+		c.shrunk = append(c.shrunk, scaled{owner: owner})
+	}
+}
+
+// fileDeployment compares a MachineDeployment.
+func (c *computation) fileDeployment(present, desired *clusterv1.MachineDeploymentTopology) {
+	field, owner := deploymentField(present), c.deployment(present)
 	if desired.Replicas == nil {
 		desired.Replicas = present.Replicas
 	}
-	owner, before := c.deployment(present), len(c.plan.Changes)
 	c.scale(scaled{owner: owner, present: present.Replicas, desired: ptr.Deref(desired.Replicas, 1), field: field + ".replicas"})
-	changed := c.fileOverrides(field, present.Variables.Overrides, desired.Variables.Overrides, owner)
+	c.fileOverrides(field, present.Variables.Overrides, desired.Variables.Overrides, owner)
 	old, fresh := present.DeepCopy(), desired.DeepCopy()
 	old.Variables, old.Replicas = fresh.Variables, fresh.Replicas
-	if a, b := encode(old), encode(fresh); !reflect.DeepEqual(decode(a), decode(b)) {
-		c.change(field, "", a, b)
+	c.differ(field, encode(old), encode(fresh))
+	if old.Class != fresh.Class {
+		c.replaceRole(field+".class", owner)
 	}
-	return changed || len(c.plan.Changes) > before
+	if old.FailureDomain != fresh.FailureDomain {
+		c.replaceRole(field+".failureDomain", owner)
+	}
+	if !old.Rollout.After.Equal(&fresh.Rollout.After) {
+		c.replaceRole(field+".rollout.after", owner)
+	}
 }
 
-// fileOverrides compares variables of a role, and reports whether they change.
-func (c *computation) fileOverrides(where string, present, desired []clusterv1.ClusterVariable, owner role) bool {
-	changed := false
+// filePool compares a MachinePool. Its Machines keep their failure domains.
+func (c *computation) filePool(present, desired *clusterv1.MachinePoolTopology) {
+	field, owner := poolField(present), c.pool(present)
+	if desired.Replicas == nil {
+		desired.Replicas = present.Replicas
+	}
+	c.scale(scaled{owner: owner, present: present.Replicas, desired: ptr.Deref(desired.Replicas, 1), field: field + ".replicas"})
+	c.fileOverrides(field, present.Variables.Overrides, desired.Variables.Overrides, owner)
+	old, fresh := present.DeepCopy(), desired.DeepCopy()
+	old.Variables, old.Replicas = fresh.Variables, fresh.Replicas
+	c.differ(field, encode(old), encode(fresh))
+	if old.Class != fresh.Class {
+		c.replaceRole(field+".class", owner)
+	}
+}
+
+// differ adds a change of a field, if it is one.
+func (c *computation) differ(field string, old, fresh json.RawMessage) {
+	if !reflect.DeepEqual(decode(old), decode(fresh)) {
+		c.change(field, "", old, fresh)
+	}
+}
+
+// fileOverrides compares variables of a role.
+func (c *computation) fileOverrides(where string, present, desired []clusterv1.ClusterVariable, owner role) {
 	for _, name := range namesOf(present, desired) {
 		old, fresh := value(present, name), value(desired, name)
 		if c.same(name, old, fresh) {
 			continue
 		}
-		changed = true
 		field := fmt.Sprintf("%s.variables.overrides[%s].value", where, name)
 		c.change(field, "", old, fresh)
 		c.replaceRole(field, owner)
+		// Without an own value, it has that of the cluster.
 		if old == nil {
-			old = c.variable(name) // without an own value, it has that of the cluster
+			old = c.variable(name)
 		}
-		if fresh != nil {
-			c.allow(owner, field, name, old, fresh)
+		if fresh == nil {
+			fresh = value(c.request.Topology.Variables, name)
 		}
+		c.allow(owner, field, name, old, fresh)
 	}
-	return changed
 }
 
 func (c *computation) replaceRole(field string, owner role) {
@@ -271,6 +321,10 @@ func (c *computation) replaceRole(field string, owner role) {
 			c.replaced[machine] = append(c.replaced[machine], field)
 		}
 	}
+}
+
+func poolField(pool *clusterv1.MachinePoolTopology) string {
+	return fmt.Sprintf("spec.topology.workers.machinePools[%s]", pool.Name)
 }
 
 func deploymentField(deployment *clusterv1.MachineDeploymentTopology) string {

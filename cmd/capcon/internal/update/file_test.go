@@ -168,6 +168,41 @@ func patched(t *testing.T, cluster *clusterv1.Cluster, plan Plan) *clusterv1.Clu
 }
 
 // TestStorage: nodes mount the volume of a cluster when they are created, and its data stays in it.
+// TestFileOfWorkers: what a file changes about workers besides variables may replace or delete their Machines.
+func TestFileOfWorkers(t *testing.T) {
+	t.Parallel()
+	const pools = "      machinePools:\n      - {name: pool, class: worker, replicas: 3}\n"
+	const deployment = "      - {name: worker, class: worker, replicas: 3}\n"
+	for name, tc := range map[string]struct {
+		reason, before, after string
+		replaced, deleted     int
+		wantConsent           bool
+	}{
+		"pool goes":       {"Its Machines are deleted.", sized("") + pools, sized(""), 0, 3, true},
+		"pool shrinks":    {"As by any other way.", sized("") + pools, strings.Replace(sized("")+pools, "pool, class: worker, replicas: 3", "pool, class: worker, replicas: 1", 1), 0, 2, true},
+		"pool overrides":  {"Its Machines are created with it.", sized("") + pools, sized("") + strings.Replace(pools, "3}", "3, variables: {overrides: [{name: kubelet, value: {maxPods: 20}}]}}", 1), 3, 0, false},
+		"failure domain":  {"A Machine has it for life.", sized(""), strings.Replace(sized(""), deployment, strings.Replace(deployment, "3}", "3, failureDomain: a}", 1), 1), 3, 0, false},
+		"rollout":         {"It asks for it.", sized(""), strings.Replace(sized(""), deployment, strings.Replace(deployment, "3}", `3, rollout: {after: "2026-01-01T00:00:00Z"}}`, 1), 1), 3, 0, false},
+		"control plane":   {"So does it there.", sized(""), strings.Replace(sized(""), "{replicas: 3}", `{replicas: 3, rollout: {after: "2026-01-01T00:00:00Z"}}`, 1), 3, 0, false},
+		"deletion policy": {"Cluster API changes it in place.", sized(""), strings.Replace(sized(""), deployment, strings.Replace(deployment, "3}", "3, deletion: {order: Oldest}}", 1), 1), 0, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			present, request := withResources(t, tc.before, ""), requestOf(t, tc.after)
+			request.CNI, request.ControlPlanes = "", nil
+			plan := must.Get(Compute(present, request, Chosen{}))(t)
+			deleted := 0
+			for _, deletion := range plan.Deleted {
+				deleted += deletion.Count
+			}
+			if len(plan.Replaced) != tc.replaced || deleted != tc.deleted || plan.NeedsConsent != tc.wantConsent {
+				t.Errorf("%s Want %d replaced and %d deleted, consent %t, got %d, %d, %t:\n%s",
+					tc.reason, tc.replaced, tc.deleted, tc.wantConsent, len(plan.Replaced), deleted, plan.NeedsConsent, plan)
+			}
+		})
+	}
+}
+
 func TestStorage(t *testing.T) {
 	t.Parallel()
 	file := func(storage string) string {

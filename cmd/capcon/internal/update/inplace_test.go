@@ -137,6 +137,51 @@ func TestPlanInPlace(t *testing.T) {
 	}
 }
 
+// A file may change the strategy together with what is rolled out: Cluster API has it before it replaces a Machine.
+func TestPlanInPlaceByDesiredStrategy(t *testing.T) {
+	t.Parallel()
+	const first, second = `{name: files, value: [{path: /etc/motd, content: a}]}`, `{name: files, value: [{path: /etc/motd, content: b}]}`
+	none, one := clusterv1.MachineDeploymentTopologyRolloutSpec{}, clusterv1.MachineDeploymentTopologyRolloutSpec{}
+	one.Strategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(1))
+	for name, tc := range map[string]struct {
+		before, after clusterv1.MachineDeploymentTopologyRolloutSpec
+		replaced      int
+	}{
+		"removed": {one, none, 1},
+		"added":   {none, one, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			present, request := withResources(t, sized(first), ""), requestOf(t, sized(second))
+			request.CNI, request.ControlPlanes, present.Extensions = "", nil, []string{infrav1.InPlaceUpdatesExtension}
+			present.Cluster.Spec.Topology.Workers.MachineDeployments[0].Rollout = tc.before
+			request.Topology.Workers.MachineDeployments[0].Rollout = tc.after
+			plan := must.Get(Compute(present, request, Chosen{}))(t)
+			replaced := 0
+			for _, rollout := range plan.Rollouts {
+				if rollout.Owner == "MachineDeployment worker" {
+					replaced = rollout.Replaced
+				}
+			}
+			if replaced != tc.replaced {
+				t.Errorf("Want %d workers replaced, got %d:\n%s", tc.replaced, replaced, plan)
+			}
+		})
+	}
+}
+
+// A role without an override has the value of the cluster, which may be one that running nodes can get.
+func TestPlanInPlaceOfRemovedOverride(t *testing.T) {
+	t.Parallel()
+	override := strings.Replace(sized(""), "worker, replicas: 3", `worker, replicas: 3, variables: {overrides: [{name: containerdConfigPatches, value: ["[a]"]}]}`, 1)
+	present, request := withResources(t, override, ""), requestOf(t, sized(""))
+	request.CNI, request.ControlPlanes, present.Extensions = "", nil, []string{infrav1.InPlaceUpdatesExtension}
+	plan := must.Get(Compute(present, request, Chosen{}))(t)
+	if len(plan.Replaced) > 0 || len(plan.Rollouts) != 1 {
+		t.Errorf("Want one rollout in place:\n%s", plan)
+	}
+}
+
 // Cluster API chooses which Machine is replaced: the volumes of each may be lost.
 func TestPlanInPlaceWithVolumes(t *testing.T) {
 	t.Parallel()

@@ -161,5 +161,8 @@ func machines(cluster *clusterv1.Cluster) []clusterv1.Machine {
 	for _, deployment := range cluster.Spec.Topology.Workers.MachineDeployments {
 		add(deployment.Name, clusterv1.ClusterTopologyMachineDeploymentNameLabel, deployment.Name, deployment.Replicas)
 	}
+	for _, pool := range cluster.Spec.Topology.Workers.MachinePools {
+		add(pool.Name, clusterv1.ClusterTopologyMachinePoolNameLabel, pool.Name, pool.Replicas)
+	}
 	return made
 }

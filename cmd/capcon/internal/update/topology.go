@@ -56,7 +56,7 @@ func (c *computation) controlPlane() role {
 
 func (c *computation) deployment(topology *clusterv1.MachineDeploymentTopology) role {
 	return role{
-		name: "MachineDeployment " + topology.Name, overrides: topology.Variables.Overrides, surge: surgeOf(topology),
+		name: "MachineDeployment " + topology.Name, overrides: topology.Variables.Overrides, surge: surgeOf(c.desired(topology)),
 		machines: c.machines(func(machine *clusterv1.Machine) bool {
 			return machine.Labels[clusterv1.ClusterTopologyMachineDeploymentNameLabel] == topology.Name
 		}),
@@ -69,14 +69,28 @@ func (c *computation) roles() []role {
 		roles = append(roles, c.deployment(&c.topology.Workers.MachineDeployments[i]))
 	}
 	for _, pool := range c.topology.Workers.MachinePools {
-		roles = append(roles, role{
-			name: "MachinePool " + pool.Name, overrides: pool.Variables.Overrides, isPool: true,
-			machines: c.machines(func(machine *clusterv1.Machine) bool {
-				return machine.Labels[clusterv1.ClusterTopologyMachinePoolNameLabel] == pool.Name
-			}),
-		})
+		roles = append(roles, c.pool(&pool))
 	}
 	return roles
+}
+
+func (c *computation) pool(topology *clusterv1.MachinePoolTopology) role {
+	return role{
+		name: "MachinePool " + topology.Name, overrides: topology.Variables.Overrides, isPool: true,
+		machines: c.machines(func(machine *clusterv1.Machine) bool {
+			return machine.Labels[clusterv1.ClusterTopologyMachinePoolNameLabel] == topology.Name
+		}),
+	}
+}
+
+// desired state of a MachineDeployment: Cluster API rolls it out by the strategy that it is to have.
+func (c *computation) desired(present *clusterv1.MachineDeploymentTopology) *clusterv1.MachineDeploymentTopology {
+	if c.request.Topology != nil {
+		if fresh := find(c.request.Topology.Workers.MachineDeployments, present.Name, nameOfDeployment); fresh != nil {
+			return fresh
+		}
+	}
+	return present
 }
 
 // machines that are not being deleted already.
