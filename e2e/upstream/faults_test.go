@@ -101,6 +101,43 @@ var _ = ginkgo.Describe("Faults namespace deleted", func() {
 	})
 })
 
+// Cluster API's core asks each extension for its handlers when it starts, and ends where one does not answer.
+var _ = ginkgo.Describe("Faults extension down", func() {
+	ginkgo.It("Should let Cluster API start again once the manager serves its extension", func() {
+		if *management == managementPlane {
+			ginkgo.Skip("the plane runs Cluster API and the extension in one process")
+		}
+		api := bootstrapClusterProxy.GetClient()
+		ginkgo.DeferCleanup(func() { scaleManager(api, 1) })
+		scaleManager(api, 0)
+		gomega.Eventually(func(g gomega.Gomega) { g.Expect(podsIn(g, managerNamespace)).To(gomega.BeEmpty()) },
+			e2eConfig.GetIntervals(faults, "wait-controllers")...).Should(gomega.Succeed())
+		for _, pod := range podsIn(gomega.Default, coreNamespace) {
+			gomega.Expect(api.Delete(ctx, &pod)).To(gomega.Succeed())
+		}
+		ginkgo.By("Waiting until Cluster API has ended without the extension")
+		gomega.Eventually(func(g gomega.Gomega) {
+			pods := podsIn(g, coreNamespace)
+			g.Expect(pods).To(gomega.HaveLen(1))
+			g.Expect(pods[0].Status.ContainerStatuses).To(gomega.HaveLen(1))
+			g.Expect(pods[0].Status.ContainerStatuses[0].RestartCount).To(gomega.BeNumerically(">", 0))
+		}, e2eConfig.GetIntervals(faults, "wait-controllers")...).Should(gomega.Succeed())
+		scaleManager(api, 1)
+		namespace := faultNamespace()
+		cluster := applyCluster(faults, namespace, nil)
+		gomega.Expect(cluster).NotTo(gomega.BeNil())
+	})
+})
+
+// coreNamespace has Cluster API's core.
+const coreNamespace = "capi-system"
+
+func podsIn(g gomega.Gomega, namespace string) []corev1.Pod {
+	pods := &corev1.PodList{}
+	g.Expect(bootstrapClusterProxy.GetClient().List(ctx, pods, client.InNamespace(namespace))).To(gomega.Succeed())
+	return pods.Items
+}
+
 // reportsEngine runs the manager with a change that keeps the engine from it. A cluster
 // says so in one condition, becomes ready once that is reverted, and leaves nothing behind.
 func reportsEngine(change func(*corev1.PodSpec), wants ...string) {
