@@ -92,7 +92,13 @@ func Apply(ctx context.Context, to engine.Executor, container string, step Step)
 		name, command = "rm", engine.Command{Args: append([]string{"rm", "-f", "--"}, step.Paths...)}
 	case Restart:
 		name = "systemctl restart " + step.Unit
-		command = engine.Command{Args: []string{"sh", "-c", `systemctl daemon-reload && systemctl restart --no-block -- "$1"`, "restart", step.Unit}}
+		script := `systemctl daemon-reload && systemctl restart --no-block -- "$1"`
+		if step.Unit == containerd {
+			// With a configuration that it cannot read, containerd would not start again, nor would the node be ready.
+			const check = "containerd config dump"
+			name, script = check+" && "+name, check+" >/dev/null && "+script
+		}
+		command = engine.Command{Args: []string{"sh", "-c", script, "restart", step.Unit}}
 	case Done, Wait:
 		return nil
 	}

@@ -47,7 +47,7 @@ var errKilled = errors.New("the manager is killed")
 // systemctl has the state of containerd in a file, and counts its invocations.
 const systemctl = `#!/bin/sh
 for unit; do :; done
-file=%[1]s/$unit
+file=%[1]s/$unit.invocation
 read -r invocation <"$file" || invocation=1
 case $1 in
 show) printf 'InvocationID=%%s\nActiveState=active\nSubState=running\nResult=success\n' "$invocation" ;;
@@ -55,13 +55,22 @@ restart) echo $((invocation + 1)) >"$file" ;;
 esac
 `
 
+// containerdProgram reads a configuration that is beside it.
+const containerdProgram = `#!/bin/sh
+if [ -e "$(dirname "$0")/invalid" ]; then
+  echo "failed to load TOML" >&2
+  exit 1
+fi
+`
+
 func newHost(t *testing.T) *host {
 	t.Helper()
 	h := &host{t: t, root: t.TempDir()}
 	must.Succeed(t, os.WriteFile(filepath.Join(h.root, "systemctl"), []byte(fmt.Sprintf(systemctl, h.root)), 0o700))
 	for _, unit := range []string{containerd, kubelet} {
-		must.Succeed(t, os.WriteFile(filepath.Join(h.root, unit), []byte("1\n"), 0o600))
+		must.Succeed(t, os.WriteFile(filepath.Join(h.root, unit+".invocation"), []byte("1\n"), 0o600))
 	}
+	must.Succeed(t, os.WriteFile(filepath.Join(h.root, containerd), []byte(containerdProgram), 0o700))
 	return h
 }
 
@@ -100,7 +109,7 @@ func (h *host) file(name, content string) File {
 func (h *host) contents() map[string]string {
 	contents := map[string]string{}
 	must.Succeed(h.t, filepath.Walk(h.root, func(name string, info os.FileInfo, err error) error {
-		if err != nil || info.IsDir() || info.Name() == "systemctl" {
+		if err != nil || info.IsDir() || info.Name() == "systemctl" || info.Name() == containerd {
 			return err
 		}
 		contents[strings.TrimPrefix(name, h.root+"/")] = string(must.Get(os.ReadFile(name))(h.t)) + info.Mode().String()
@@ -160,6 +169,20 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
+// containerd continues to run where it could not start again.
+func TestInvalidConfigurationOfContainerd(t *testing.T) {
+	t.Parallel()
+	h := newHost(t)
+	must.Succeed(t, os.WriteFile(h.path("invalid"), nil, 0o600))
+	err := Apply(t.Context(), h, "node", Step{Action: Restart, Unit: containerd})
+	if err == nil || !strings.Contains(err.Error(), "containerd config dump") || !strings.Contains(err.Error(), "failed to load TOML") {
+		t.Errorf("Want the command and its output, got %v", err)
+	}
+	if got := string(must.Get(os.ReadFile(h.path(containerd + ".invocation")))(t)); got != "1\n" {
+		t.Errorf("invocation %q, want no restart", got)
+	}
+}
+
 // A restart is not lost, and what was restarted meanwhile is restarted once more only where it has to be.
 func TestAdvanceRestart(t *testing.T) {
 	t.Parallel()
@@ -167,7 +190,7 @@ func TestAdvanceRestart(t *testing.T) {
 	must.Succeed(t, Apply(t.Context(), h, "node", Step{Action: PutRecord, Record: Record{Restarts: map[string]string{containerd: pending}}}))
 	must.Succeed(t, h.finish(Spec{}))
 	must.Succeed(t, h.finish(Spec{}))
-	if got := string(must.Get(os.ReadFile(h.path(containerd)))(t)); got != "2\n" {
+	if got := string(must.Get(os.ReadFile(h.path(containerd + ".invocation")))(t)); got != "2\n" {
 		t.Errorf("invocation %q, want one restart", got)
 	}
 }
