@@ -205,7 +205,7 @@ func (o Observed) restart(name string) Step {
 		return Step{Action: PutRecord, Record: next}
 	}
 	isNew := recorded != cmp.Or(unit.Invocation, "none")
-	problem := fmt.Sprintf("unit %s is %s (%s)", name, unit.State, unit.Result)
+	problem := fmt.Sprintf("unit %s is %s (%s); its log in the node has the cause: journalctl --unit %[1]s", name, unit.State, unit.Result)
 	switch {
 	case unit.State == "active" && isNew:
 		return Step{}

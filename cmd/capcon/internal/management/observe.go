@@ -41,6 +41,7 @@ type Observed struct {
 	Infrastructure *infrav1.ContainerCluster
 	ControlPlane   *controlplanev1.KubeadmControlPlane
 	Workers        []clusterv1.MachineDeployment
+	MachineSets    []clusterv1.MachineSet
 	Machines       []clusterv1.Machine
 	Containers     []infrav1.ContainerMachine
 	// HasKubeconfig says that the host's kubeconfig is there; false where the Cluster is
@@ -60,12 +61,15 @@ func Observe(ctx context.Context, c client.Client, namespace, name string) (Obse
 		return Observed{}, fmt.Errorf("observe cluster %q: %w", name, err)
 	}
 	ofCluster := []client.ListOption{client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: name}}
-	machines, containers, workers := &clusterv1.MachineList{}, &infrav1.ContainerMachineList{}, &clusterv1.MachineDeploymentList{}
-	err = errors.Join(c.List(ctx, machines, ofCluster...), c.List(ctx, containers, ofCluster...), c.List(ctx, workers, ofCluster...))
+	machines, containers := &clusterv1.MachineList{}, &infrav1.ContainerMachineList{}
+	workers, sets := &clusterv1.MachineDeploymentList{}, &clusterv1.MachineSetList{}
+	for _, list := range []client.ObjectList{machines, containers, workers, sets} {
+		err = errors.Join(err, c.List(ctx, list, ofCluster...))
+	}
 	if err != nil {
 		return Observed{}, fmt.Errorf("observe machines of cluster %q: %w", name, err)
 	}
-	observed.Machines, observed.Containers, observed.Workers = machines.Items, containers.Items, workers.Items
+	observed.Machines, observed.Containers, observed.Workers, observed.MachineSets = machines.Items, containers.Items, workers.Items, sets.Items
 	if observed.Cluster == nil || !observed.Cluster.DeletionTimestamp.IsZero() {
 		return observed, nil
 	}

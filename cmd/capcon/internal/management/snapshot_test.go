@@ -84,6 +84,24 @@ func TestSummarizeNotReady(t *testing.T) {
 			func(o *Observed) { o.ControlPlane.Status.UpToDateReplicas = ptr.To[int32](0) },
 			[]string{"control plane: 1 of 1 available, 0 up to date"},
 		},
+		"changed a moment ago": {
+			"The MachineDeployment counts what its MachineSets have not noticed yet.",
+			func(o *Observed) {
+				o.MachineSets = []clusterv1.MachineSet{{ObjectMeta: metav1.ObjectMeta{Name: "old"}}}
+				o.Machines[0].Labels[clusterv1.MachineSetNameLabel] = "old"
+				o.Workers[0].Spec.Template.Spec.Bootstrap.ConfigRef.Name = "new"
+			},
+			[]string{"workers: 1 of 1 available, 0 up to date"},
+		},
+		"updated in place": {
+			"It belongs to the new MachineSet already.",
+			func(o *Observed) {
+				o.MachineSets = []clusterv1.MachineSet{{ObjectMeta: metav1.ObjectMeta{Name: "new"}}}
+				o.Machines[0].Labels[clusterv1.MachineSetNameLabel] = "new"
+				o.Machines[0].Annotations = map[string]string{clusterv1.UpdateInProgressAnnotation: ""}
+			},
+			[]string{"workers: 1 of 1 available, 0 up to date"},
+		},
 		"one too many": {
 			"Scaling down is not done while a machine is on its way out.",
 			func(o *Observed) {

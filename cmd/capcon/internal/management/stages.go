@@ -140,6 +140,10 @@ func workersStage(o Observed) []Stage {
 			desired: workers.Spec.Replicas, present: workers.Status.Replicas,
 			ready: o.count(belongs, o.machineComplete), upToDate: workers.Status.UpToDateReplicas,
 		}
+		current := o.count(belongs, func(machine *clusterv1.Machine) bool { return o.isCurrent(workers, machine) })
+		if counts.upToDate != nil {
+			counts.upToDate = ptr.To(min(*counts.upToDate, *current))
+		}
 		stage.Done = stage.Done && workers.Status.ObservedGeneration == workers.Generation && counts.complete()
 		detail := counts.String()
 		if len(o.Workers) > 1 {
@@ -149,6 +153,19 @@ func workersStage(o Observed) []Stage {
 	}
 	stage.Detail = strings.Join(details, "; ")
 	return []Stage{stage}
+}
+
+// isCurrent reports whether a machine has what its MachineDeployment has, and is not being updated in place. The MachineDeployment
+// counts as up to date what was so before its last change, until the MachineSets have noticed that.
+func (o Observed) isCurrent(workers *clusterv1.MachineDeployment, machine *clusterv1.Machine) bool {
+	at := slices.IndexFunc(o.MachineSets, func(set clusterv1.MachineSet) bool { return set.Name == machine.Labels[clusterv1.MachineSetNameLabel] })
+	if at < 0 {
+		return true // It belongs to none yet, or that was deleted since.
+	}
+	has, desired := o.MachineSets[at].Spec.Template.Spec, workers.Spec.Template.Spec
+	_, updating := machine.Annotations[clusterv1.UpdateInProgressAnnotation]
+	return !updating && has.Version == desired.Version && has.FailureDomain == desired.FailureDomain &&
+		has.InfrastructureRef == desired.InfrastructureRef && equality.Semantic.DeepEqual(has.Bootstrap, desired.Bootstrap)
 }
 
 // nodesStage guards against counts that have not caught up with a change: machines on their way
