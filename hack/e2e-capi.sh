@@ -228,7 +228,7 @@ run_once() {
   if wants 'Runtime SDK'; then
     gates=(--feature-gates RuntimeSDK=true)
   fi
-  if wants 'in-place'; then
+  if wants 'in-place|extension down'; then
     gates=(--feature-gates RuntimeSDK=true,InPlaceUpdates=true)
     export EXP_IN_PLACE_UPDATES=true CONTAINER_RUNTIME_EXTENSION=true
   fi
