@@ -96,6 +96,31 @@ func withKubeadmConfig(o *builders.Objects) {
 // updateInPlace changes files and limits of a node. That the condition Updated is there at the end means that the node has been
 // observed to have the files.
 func updateInPlace(w *world.World) {
+	files, node := requestUpdateInPlace(w, func() {})
+	w.TB.Cleanup(func() {
+		if content := files.Contents()["/etc/containerd/conf.d/a.toml"]; content != "a\n" || files.Restarts("containerd") == 0 {
+			w.TB.Errorf("the node has %q after %d restarts", content, files.Restarts("containerd"))
+		}
+		if spec, isThere := w.Engine.Spec(node); !isThere || spec.Resources.MemoryBytes != 4<<30 {
+			w.TB.Errorf("the node has %d bytes of memory", spec.Resources.MemoryBytes)
+		}
+	})
+}
+
+// A user may have repaired the node by hand, for its Pods to end.
+func TestNodeOfDeletedMachineIsNotUpdated(t *testing.T) {
+	t.Parallel()
+	objects := builders.New(withKubeadmConfig)
+	w := world.New(t, objects)
+	files, _ := requestUpdateInPlace(w, func() { world.Delete(w, builders.Machine, &clusterv1.Machine{}) })
+	settle(w)
+	if content := files.Contents()["/etc/containerd/conf.d/a.toml"]; content != "" || files.Restarts("containerd") > 0 {
+		t.Errorf("the node has %q after %d restarts", content, files.Restarts("containerd"))
+	}
+}
+
+// requestUpdateInPlace of the files and the memory of a node. Early runs before Cluster API does.
+func requestUpdateInPlace(w *world.World, early func()) (of *simulatednode.Files, container string) {
 	settle(w)
 	files, node := simulatednode.NewFiles(nil), builders.Container(builders.Machine)
 	w.Engine.HandleExec(func(name string, command engine.Command) (engine.Output, error) {
@@ -111,18 +136,12 @@ func updateInPlace(w *world.World) {
 		m.Status.NodeRef = clusterv1.MachineNodeReference{Name: builders.Machine}
 	})
 	settle(w)
+	early()
 	world.Edit(w, builders.Machine, &infrav1.ContainerMachine{}, func(m *infrav1.ContainerMachine) {
 		m.Annotations = map[string]string{clusterv1.UpdateInProgressAnnotation: "", infrav1.UpdateRequestedAnnotation: ""}
 		m.Spec.Resources.Memory = ptr.To(resource.MustParse("4Gi"))
 	})
-	w.TB.Cleanup(func() {
-		if content := files.Contents()["/etc/containerd/conf.d/a.toml"]; content != "a\n" || files.Restarts("containerd") == 0 {
-			w.TB.Errorf("the node has %q after %d restarts", content, files.Restarts("containerd"))
-		}
-		if spec, isThere := w.Engine.Spec(node); !isThere || spec.Resources.MemoryBytes != 4<<30 {
-			w.TB.Errorf("the node has %d bytes of memory", spec.Resources.MemoryBytes)
-		}
-	})
+	return files, node
 }
 
 // interruptions are bootstraps that run again. What disturbs them is in TestRecovery.

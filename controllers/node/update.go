@@ -58,7 +58,8 @@ func (r *Reconciler) updateInPlace(ctx context.Context, s Scope) error {
 	if !isUpdating {
 		delete(annotations, infrav1.UpdateRequestedAnnotation)
 	}
-	if _, isRequested := annotations[infrav1.UpdateRequestedAnnotation]; !isRequested {
+	// A node that is drained is left as it is: what it runs has to end, and a user may have repaired it for that.
+	if _, isRequested := annotations[infrav1.UpdateRequestedAnnotation]; !isRequested || !s.Machine.DeletionTimestamp.IsZero() {
 		meta.RemoveStatusCondition(&s.ContainerMachine.Status.Conditions, infrav1.UpdatingCondition)
 		return nil
 	}
