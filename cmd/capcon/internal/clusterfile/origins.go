@@ -36,7 +36,6 @@ var (
 	manifestPaths = map[string]string{
 		"NAME": "metadata.name", "--control-planes": "spec.topology.controlPlane.replicas", "--kubernetes-version": "spec.topology.version",
 		"--pod-cidr": "spec.clusterNetwork.pods.cidrBlocks", "--service-cidr": "spec.clusterNetwork.services.cidrBlocks",
-		"--cpus": value(objects.ResourcesVariable) + ".cpu", "--memory": value(objects.ResourcesVariable) + ".memory",
 		"--load-balancer-image": value(objects.LoadBalancerVariable) + ".image", "--network": value(objects.NetworkVariable) + ".name",
 	}
 	// kindFields are those of the Cluster that a field of kind sets, or leaves out.
@@ -139,7 +138,6 @@ func (f *file) leaveFlags(request input.Request) {
 		"NAME": request.Name != "", "--control-planes": request.ControlPlanes != nil, "--kubernetes-version": request.KubernetesVersion != "",
 		"--image": request.Image != "", "--ip-family": request.IPFamily != "", "--load-balancer-image": request.LoadBalancerImage != "", "--network": request.Network != "",
 		"--pod-cidr": request.PodCIDR != "", "--service-cidr": request.ServiceCIDR != "",
-		"--cpus": request.CPUs != "", "--memory": request.Memory != "",
 	} {
 		if given {
 			delete(f.origins, flag)

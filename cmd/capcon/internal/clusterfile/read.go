@@ -92,8 +92,12 @@ func fill(request input.Request, cluster *clusterv1.Cluster) (input.Request, err
 	take(objects.NodeImagesVariable, request.KubernetesVersion, &request.Image)
 	take(objects.LoadBalancerVariable, "image", &request.LoadBalancerImage)
 	take(objects.NetworkVariable, "name", &request.Network)
-	take(objects.ResourcesVariable, "cpu", &request.CPUs)
-	take(objects.ResourcesVariable, "memory", &request.Memory)
+	// Machines' own limits would take precedence over those that the flags set.
+	for key, flag := range map[string]string{"cpu": request.CPUs, "memory": request.Memory} {
+		if flag != "" {
+			taken(topology, objects.ResourcesVariable, key)
+		}
+	}
 	if request.CNI == "" {
 		request.CNI = input.CNINone
 		if slices.ContainsFunc(topology.Variables, func(v clusterv1.ClusterVariable) bool {

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/cluster-api/util/conditions"
 
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -79,8 +80,12 @@ func (c *computation) updateInPlace() {
 
 func (c *computation) updateRole(owner role) {
 	isShrunk := slices.ContainsFunc(c.shrunk, func(s scaled) bool { return s.owner.name == owner.name })
+	// The reason for a rollout in progress may be one that the extension cannot carry out.
+	isRolledOut := slices.ContainsFunc(owner.machines, func(machine *clusterv1.Machine) bool {
+		return conditions.IsFalse(machine, clusterv1.MachineUpToDateCondition)
+	})
 	machines := machinesOf(owner.machines)
-	if isShrunk || len(machines) <= owner.surge || owner.isPool {
+	if isShrunk || isRolledOut || len(machines) <= owner.surge || owner.isPool {
 		return
 	}
 	fields := c.replaced[machines[0]]

@@ -105,7 +105,13 @@ func TestPlanInPlace(t *testing.T) {
 			"Cluster API refuses both.", first, second, []string{infrav1.InPlaceUpdatesExtension, "foreign"}, nil,
 			append([]string{"warning Cluster API replaces and updates no Machine while the ExtensionConfigs capcon-in-place-updates, foreign are for the same namespace"}, replaces...),
 		},
-		"foreign":    {"What it does is not known.", first, second, []string{"foreign"}, nil, replaces},
+		"foreign": {"What it does is not known.", first, second, []string{"foreign"}, nil, replaces},
+		"rollout in progress": {"Its reason may be one that replaces Machines.", first, second, own, func(p *Present) {
+			for i := range p.Machines {
+				outdated := metav1.Condition{Type: clusterv1.MachineUpToDateCondition, Status: metav1.ConditionFalse, Reason: clusterv1.MachineNotUpToDateReason}
+				p.Machines[i].Status.Conditions = append(p.Machines[i].Status.Conditions, outdated)
+			}
+		}, replaces},
 		"one worker": {"It is deleted when another is there.", first, second, own, func(p *Present) { p.Machines = p.Machines[:4] }, append([]string{"replace Machine worker-0"}, rolls[0])},
 		"unavailable": {"None is created first.", first, second, own, func(p *Present) {
 			p.Cluster.Spec.Topology.Workers.MachineDeployments[0].Rollout.Strategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(1))

@@ -176,6 +176,14 @@ func TestUpRefusesFiles(t *testing.T) {
 			"It is a typing error.", manifest + "    - name: resources\n      value:\n        cpu: 2\n        memroy: 4Gi\n", nil,
 			`cluster.yaml:12: spec.topology.variables[resources].value.memroy: the ClusterClass has no such field; correct or remove it`,
 		},
+		"limits of a role": {
+			"No node gets through its bootstrap.", manifest + "    - name: roleResources\n      value:\n        workers:\n          memory: 100Mi\n", nil,
+			`cluster.yaml:12: spec.topology.variables[roleResources].value.workers.memory "100Mi": it is less than a node requires; use at least 1Gi`,
+		},
+		"limits of machines": {
+			"The engine would refuse each container.", manifest + "    - name: resources\n      value:\n        memory: 100Ti\n", nil,
+			`cluster.yaml:11: spec.topology.variables[resources].value.memory "100Ti": it is 102400Gi, but the engine's host has only`,
+		},
 		"value of a variable": {
 			"It has another type.", manifest + "    - name: limits\n      value: {persistentVolumes: many}\n", nil,
 			`cluster.yaml:10: spec.topology.variables[limits].value.persistentVolumes: must be of type integer: "string"`,

@@ -17,14 +17,18 @@ limitations under the License.
 package up
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/admission"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/clusterfile"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 )
@@ -61,21 +65,47 @@ func (r *run) warnOfTag() {
 // checkResources compares the limits of each node with what it needs and with what the
 // engine's host has.
 func checkResources(request input.Request, info engine.Info) error {
-	requested := requestedResources(request)
-	limits := node.Resources{}
+	host := node.Host{MilliCPU: int64(info.CPUs) * 1000, MemoryBytes: info.MemoryBytes}
+	flags := map[string]string{"cpu": "--cpus", "memory": "--memory"}
+	problems := refusedResources(requestedResources(request), host, func(field string) string { return flags[field] })
+	given := map[string]string{"--cpus": request.CPUs, "--memory": request.Memory}
+	for i := range problems {
+		problems[i].Value = given[problems[i].Field]
+	}
+	if request.Topology == nil {
+		return input.Refuse(problems...)
+	}
+	for _, place := range admission.Places(request.Topology) {
+		var own infrav1.MachineResources
+		var ofRoles infrav1.RoleResources
+		decodeVariable(place.Variables, objects.ResourcesVariable, &own)
+		decodeVariable(place.Variables, objects.RoleResourcesVariable, &ofRoles)
+		for path, limits := range map[string]infrav1.MachineResources{
+			place.Field(objects.ResourcesVariable):                       own,
+			place.Field(objects.RoleResourcesVariable) + ".controlPlane": ofRoles.ControlPlane,
+			place.Field(objects.RoleResourcesVariable) + ".workers":      ofRoles.Workers,
+		} {
+			problems = append(problems, refusedResources(limits, host, func(field string) string { return path + "." + field })...)
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b input.Problem) int { return cmp.Compare(a.Field, b.Field) })
+	return input.Refuse(problems...)
+}
+
+// refusedResources of a node, with the flag or the path of each.
+func refusedResources(requested infrav1.MachineResources, host node.Host, pathOf func(field string) string) []input.Problem {
+	limits, values := node.Resources{}, map[string]string{}
 	if requested.CPU != nil {
-		limits.MilliCPU = max(requested.CPU.MilliValue(), 1)
+		limits.MilliCPU, values["cpu"] = max(requested.CPU.MilliValue(), 1), requested.CPU.String()
 	}
 	if requested.Memory != nil {
-		limits.MemoryBytes = max(requested.Memory.Value(), 1)
+		limits.MemoryBytes, values["memory"] = max(requested.Memory.Value(), 1), requested.Memory.String()
 	}
-	flags := map[string]struct{ flag, value string }{"cpu": {"--cpus", request.CPUs}, "memory": {"--memory", request.Memory}}
 	var problems []input.Problem
-	for _, refused := range node.CheckResources(limits, node.Host{MilliCPU: int64(info.CPUs) * 1000, MemoryBytes: info.MemoryBytes}) {
-		at := flags[refused.Field]
-		problems = append(problems, input.Problem{Field: at.flag, Value: at.value, Reason: "it " + refused.Reason, Remedy: refused.Remedy})
+	for _, refused := range node.CheckResources(limits, host) {
+		problems = append(problems, input.Problem{Field: pathOf(refused.Field), Value: values[refused.Field], Reason: "it " + refused.Reason, Remedy: refused.Remedy})
 	}
-	return input.Refuse(problems...)
+	return problems
 }
 
 // requestedResources of each node. The quantities were checked before.
