@@ -29,6 +29,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -131,12 +132,15 @@ func (m Manifests) CRDs(server Server) ([]*apiextensionsv1.CustomResourceDefinit
 	return crds, nil
 }
 
+// crdTimeout is how long the API server may take to serve CRDs. A busy host needs some of it; the default are 10 s.
+const crdTimeout = 3 * time.Minute
+
 // InstallCRDs creates the CRDs, and waits until the API server serves them.
 func InstallCRDs(config *rest.Config, crds []*apiextensionsv1.CustomResourceDefinition) error {
 	if len(crds) == 0 {
 		return nil
 	}
-	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: crds}); err != nil {
+	if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{CRDs: crds, MaxTime: crdTimeout}); err != nil {
 		return fmt.Errorf("install CRDs: %w", err)
 	}
 	return nil
