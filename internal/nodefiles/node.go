@@ -94,9 +94,7 @@ func Apply(ctx context.Context, to engine.Executor, container string, step Step)
 		name = "systemctl restart " + step.Unit
 		script := `systemctl daemon-reload && systemctl restart --no-block -- "$1"`
 		if step.Unit == containerd {
-			// With a configuration that it cannot read, containerd would not start again, nor would the node be ready.
-			const check = "containerd config dump"
-			name, script = check+" && "+name, check+" >/dev/null && "+script
+			name, script = "containerd config dump && "+name, checkContainerd+script
 		}
 		command = engine.Command{Args: []string{"sh", "-c", script, "restart", step.Unit}}
 	case Done, Wait:
@@ -105,6 +103,14 @@ func Apply(ctx context.Context, to engine.Executor, container string, step Step)
 	_, err := run(ctx, to, &StepError{Step: step.String(), Node: container, Command: name}, command)
 	return err
 }
+
+// checkContainerd, which would not start again with a configuration that it cannot read, nor would the node be ready. What it says
+// is the same each time.
+const checkContainerd = `problem=$(containerd --log-level error config dump 2>&1 >/dev/null) || {
+  printf '%s\n' "$problem" | sed '/level=warning/d; s/^time="[^"]*" //' >&2
+  exit 1
+}
+`
 
 // run a command, whose output has no contents of files. The error says what it is a part of.
 func run(ctx context.Context, on engine.Executor, failed *StepError, command engine.Command) ([]byte, error) {

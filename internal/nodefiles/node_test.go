@@ -58,7 +58,7 @@ esac
 // containerdProgram reads a configuration that is beside it.
 const containerdProgram = `#!/bin/sh
 if [ -e "$(dirname "$0")/invalid" ]; then
-  echo "failed to load TOML" >&2
+  echo "time=\"$(date)\" level=error msg=\"failed to load TOML\"" >&2
   exit 1
 fi
 `
@@ -175,7 +175,7 @@ func TestInvalidConfigurationOfContainerd(t *testing.T) {
 	h := newHost(t)
 	must.Succeed(t, os.WriteFile(h.path("invalid"), nil, 0o600))
 	err := Apply(t.Context(), h, "node", Step{Action: Restart, Unit: containerd})
-	if err == nil || !strings.Contains(err.Error(), "containerd config dump") || !strings.Contains(err.Error(), "failed to load TOML") {
+	if err == nil || !strings.Contains(err.Error(), "containerd config dump") || !strings.HasSuffix(err.Error(), `: level=error msg="failed to load TOML"`) {
 		t.Errorf("Want the command and its output, got %v", err)
 	}
 	if got := string(must.Get(os.ReadFile(h.path(containerd + ".invocation")))(t)); got != "1\n" {
