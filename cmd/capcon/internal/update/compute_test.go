@@ -205,7 +205,7 @@ update  Machine control-plane-0 in place (spec.topology.variables[roleResources]
 update  Machine control-plane-1 in place (spec.topology.variables[roleResources].value[controlPlane])
 update  Machine control-plane-2 in place (spec.topology.variables[roleResources].value[controlPlane])
 update  Machine worker-0 in place (spec.topology.variables[roleResources].value[workers])
-warning the MachineDeployment large overrides the variable resources and keeps its own`, false,
+warning the Machines of MachineDeployment large have memory of their own, and keep it`, false,
 		},
 		"rolls none": {
 			"The load balancer is no Machine.", file(t, "earlier.yaml"), input.Request{LoadBalancerImage: "haproxy:3"}, Chosen{LoadBalancerImage: "haproxy:3"},

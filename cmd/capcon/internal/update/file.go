@@ -160,7 +160,7 @@ func (c *computation) resizeRoles(field string, old, fresh json.RawMessage) {
 	_, _ = json.Unmarshal(old, &before), json.Unmarshal(fresh, &after)
 	for _, role := range []string{controlPlaneRole, workersRole} {
 		if !reflect.DeepEqual(decode(before[role]), decode(after[role])) {
-			c.resize(fmt.Sprintf("%s[%s]", field, role), role)
+			c.resize(fmt.Sprintf("%s[%s]", field, role), role, before[role], after[role])
 		}
 	}
 }

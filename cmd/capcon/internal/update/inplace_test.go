@@ -176,6 +176,17 @@ func TestPlanInPlaceByDesiredStrategy(t *testing.T) {
 	}
 }
 
+// A limit that Machines have of their own does not keep them from getting another one of their role.
+func TestPlanResizesByLimit(t *testing.T) {
+	t.Parallel()
+	override := strings.Replace(sized(""), "worker, replicas: 3", `worker, replicas: 3, variables: {overrides: [{name: resources, value: {memory: 4Gi}}]}`, 1)
+	present := withResources(t, override, "")
+	plan := must.Get(Compute(present, input.Request{CPUs: "1", Memory: "2Gi"}, Chosen{}))(t)
+	if len(plan.InPlace) != len(present.Machines) || !slices.Contains(plan.Warnings, "the Machines of MachineDeployment worker have memory of their own, and keep it") {
+		t.Errorf("Want all Machines updated, and a warning of memory:\n%s", plan)
+	}
+}
+
 // A role without an override has the value of the cluster, which may be one that running nodes can get.
 func TestPlanInPlaceOfRemovedOverride(t *testing.T) {
 	t.Parallel()

@@ -133,20 +133,42 @@ func (c *computation) replaceMachines(field, variable string) {
 	}
 }
 
-// resize the Machines of a role in place, without those that have their own limits.
-func (c *computation) resize(field, role string) {
+// resize the Machines of a role in place. Limits that Machines have of their own take precedence, each by itself.
+func (c *computation) resize(field, role string, old, fresh json.RawMessage) {
+	var before, after map[string]json.RawMessage
+	_, _ = json.Unmarshal(orNull(old), &before), json.Unmarshal(orNull(fresh), &after)
 	for _, one := range c.roles() {
 		if (one.name == controlPlaneName) != (role == controlPlaneRole) {
 			continue
 		}
-		if value(one.overrides, objects.ResourcesVariable) != nil {
-			c.warnOnce(fmt.Sprintf("the %s overrides the variable %s and keeps its own", one.name, objects.ResourcesVariable))
+		own := c.ownLimits(one)
+		isChanged := false
+		for _, key := range []string{"cpu", "memory", "pids"} {
+			switch {
+			case equal(before[key], after[key]):
+			case own[key] != nil:
+				c.warnOnce(fmt.Sprintf("the Machines of %s have %s of their own, and keep it", one.name, key))
+			default:
+				isChanged = true
+			}
+		}
+		if !isChanged {
 			continue
 		}
 		for _, machine := range machinesOf(one.machines) {
 			c.inPlace[machine] = append(c.inPlace[machine], field)
 		}
 	}
+}
+
+// ownLimits of the Machines of a role, in their template.
+func (c *computation) ownLimits(of role) (own map[string]json.RawMessage) {
+	raw := value(of.overrides, objects.ResourcesVariable)
+	if raw == nil {
+		raw = c.variable(objects.ResourcesVariable)
+	}
+	_ = json.Unmarshal(orNull(raw), &own)
+	return own
 }
 
 // edit of one key of a variable whose value is an object.
@@ -177,7 +199,7 @@ func (c *computation) variables() {
 		field := fmt.Sprintf("spec.topology.variables[%s].value[%s]", edit.variable, edit.key)
 		c.change(field, "", c.keys(edit.variable)[edit.key], edit.value)
 		if edit.variable == objects.RoleResourcesVariable {
-			c.resize(field, edit.key)
+			c.resize(field, edit.key, c.keys(edit.variable)[edit.key], edit.value)
 			continue
 		}
 		c.replaceBy(field, edit.variable)
