@@ -41,7 +41,7 @@ import (
 // /etc/resolv.conf, which cannot be removed.
 func reserved() []string {
 	return append(script.Paths(),
-		"/run/kubeadm", "/run/cluster-api", directory, "/etc/hosts", "/etc/hostname", "/etc/resolv.conf",
+		"/run/kubeadm", "/run/cluster-api", directory, "/proc", "/sys", "/dev", "/etc/hosts", "/etc/hostname", "/etc/resolv.conf",
 		"/etc/kubernetes/patches", "/etc/kubernetes/pki", "/etc/kubernetes/admin.conf", "/etc/kubernetes/super-admin.conf", "/etc/kubernetes/kubelet.conf",
 		"/etc/kubernetes/controller-manager.conf", "/etc/kubernetes/scheduler.conf", "/etc/kubernetes/manifests/etcd.yaml",
 		"/etc/kubernetes/manifests/kube-apiserver.yaml", "/etc/kubernetes/manifests/kube-controller-manager.yaml", "/etc/kubernetes/manifests/kube-scheduler.yaml",
@@ -49,7 +49,10 @@ func reserved() []string {
 	)
 }
 
-func isReserved(name string) bool { return isBelowAny(reserved(), name) }
+// isReserved reports whether a file is kept. /var/run is a link to /run in each node.
+func isReserved(name string) bool {
+	return isBelowAny(reserved(), name) || isBelowAny(reserved(), strings.TrimPrefix(name, "/var"))
+}
 
 func isBelowAny(directories []string, name string) bool {
 	return slices.ContainsFunc(directories, func(directory string) bool { return isBelow(directory, name) })

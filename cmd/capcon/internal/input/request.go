@@ -120,7 +120,7 @@ func (r Request) Validate() error {
 		checkCNI(r.CNI),
 		checkNetwork(r.Network),
 		checkCIDRs(r.IPFamily, r.PodCIDR, r.ServiceCIDR),
-		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2, 0.5 or 1500m, or none"),
+		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2 or 1500m, or none"),
 		checkQuantity("--memory", r.Memory, "use an amount of memory, such as 4Gi, or none"),
 		CheckTimeout(r.Timeout),
 	)...)

@@ -171,22 +171,26 @@ func troublesOfMachine(o Observed, container *infrav1.ContainerMachine, machine 
 	if pressure, exists := nodePressure(container, machine); exists {
 		found = append(found, pressure)
 	}
-	if failed, exists := updateFailed(container); exists {
-		found = append(found, failed)
-	}
-	return found
+	return append(found, retried(container)...)
 }
 
-// updateFailed: a step of an in-place update failed, which is retried. Cluster API waits for it.
-func updateFailed(container *infrav1.ContainerMachine) (Trouble, bool) {
-	condition := meta.FindStatusCondition(container.Status.Conditions, infrav1.UpdatingCondition)
-	if condition == nil || condition.Reason != infrav1.UpdateFailedReason {
-		return Trouble{}, false
+// retried is what is wrong with a node that runs, and may end by itself.
+func retried(container *infrav1.ContainerMachine) []Trouble {
+	var found []Trouble
+	for _, entry := range []struct{ condition, reason, remedy string }{
+		// Cluster API waits for it.
+		{infrav1.UpdatingCondition, infrav1.UpdateFailedReason, "it is retried; if it persists, fix the cause in the node, or delete the Machine to have it replaced"},
+		// The node keeps the configuration that it has.
+		{infrav1.RegistriesConfiguredCondition, infrav1.RegistryCredentialsInvalidReason, "create or correct the Secret that the message names"},
+	} {
+		condition := meta.FindStatusCondition(container.Status.Conditions, entry.condition)
+		if condition != nil && condition.Reason == entry.reason {
+			found = append(found, Trouble{
+				Object: "machine " + container.Name, Reason: condition.Reason, Message: condition.Message, MayPass: true, Remedy: entry.remedy,
+			})
+		}
 	}
-	return Trouble{
-		Object: "machine " + container.Name, Reason: condition.Reason, Message: condition.Message, MayPass: true,
-		Remedy: "it is retried; if it persists, fix the cause in the node, or replace the Machine by deleting it",
-	}, true
+	return found
 }
 
 // workloadTrouble: storage or load balancers of Services cannot be provided or removed, which

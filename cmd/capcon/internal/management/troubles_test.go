@@ -89,6 +89,7 @@ func TestTroubles(t *testing.T) {
 			set(&o.Machines[0].Status.Conditions, clusterv1.MachineNodeReadyCondition, no, clusterv1.MachineNodeNotReadyReason)
 		}}, "", "", false},
 		"update fails":     {"Cluster API waits for it.", []func(*Observed){container(infrav1.UpdatingCondition, yes, infrav1.UpdateFailedReason)}, ofMachine, "it is retried", true},
+		"registry":         {"The node keeps what it has.", []func(*Observed){container(infrav1.RegistriesConfiguredCondition, no, infrav1.RegistryCredentialsInvalidReason)}, ofMachine, "the Secret", true},
 		"update":           {"It continues.", []func(*Observed){container(infrav1.UpdatingCondition, yes, infrav1.UpdatingReason)}, "", "", false},
 		"workload drains":  {"It is retried with an error.", []func(*Observed){workload(no, infrav1.DrainingReason)}, ofCluster, "it is retried", true},
 		"workload fails":   {"Claims and Services wait.", []func(*Observed){workload(no, infrav1.WorkloadControllersNotReadyReason)}, ofCluster, "it is retried", true},
