@@ -133,6 +133,25 @@ func TestMachine(t *testing.T) {
 	}
 }
 
+// Another server would not be the Node that the Machine has.
+func TestServerThatIsGoneIsNotCreatedAgain(t *testing.T) {
+	t.Parallel()
+	cluster, _, machine, infra, secret := objects()
+	api, infrastructure := newClient(t, cluster, machine, infra, secret), servers.NewFake()
+	reconciler := &MachineReconciler{Client: api, Servers: infrastructure}
+	settle(t, reconciler.Reconcile)
+	if err := infrastructure.Delete(t.Context(), serverName(infra)); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, reconciler.Reconcile)
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(infra), infra); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := infrastructure.Get(t.Context(), serverName(infra)); err == nil || ready(infra) != ServerNotFoundReason {
+		t.Errorf("Ready is %q, server: %v", ready(infra), err)
+	}
+}
+
 func TestMachineIsDeleted(t *testing.T) {
 	t.Parallel()
 	cluster, _, machine, infra, secret := objects()

@@ -44,6 +44,7 @@ import (
 const (
 	WaitingForInfrastructureReason = "WaitingForClusterInfrastructure"
 	WaitingForBootstrapDataReason  = "WaitingForBootstrapData"
+	ServerNotFoundReason           = "ServerNotFound"
 )
 
 // MachineReconciler reconciles SampleMachines.
@@ -112,6 +113,9 @@ func (r *MachineReconciler) reconcileNormal(ctx context.Context, cluster *cluste
 		conditions.Set(infra, notReady(WaitingForInfrastructureReason))
 		return nil
 	}
+	if infra.Spec.ProviderID != "" {
+		return r.observe(ctx, infra)
+	}
 	if machine.Spec.Bootstrap.DataSecretName == nil {
 		conditions.Set(infra, notReady(WaitingForBootstrapDataReason))
 		return nil
@@ -125,11 +129,21 @@ func (r *MachineReconciler) reconcileNormal(ctx context.Context, cluster *cluste
 	if err := r.Servers.Create(ctx, servers.Server{Name: name, Size: infra.Spec.Size, UserData: secret.Data["value"]}); err != nil {
 		return fmt.Errorf("create server: %w", err)
 	}
-	server, err := r.Servers.Get(ctx, name)
+	infra.Spec.ProviderID = "sample://" + name
+	return r.observe(ctx, infra)
+}
+
+// observe the server of a machine that has a provider ID. One that is gone is not created again: it would be another, and a
+// MachineHealthCheck replaces the Machine.
+func (r *MachineReconciler) observe(ctx context.Context, infra *infrav1.SampleMachine) error {
+	server, err := r.Servers.Get(ctx, serverName(infra))
+	if errors.Is(err, servers.ErrNotFound) {
+		conditions.Set(infra, notReady(ServerNotFoundReason))
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("get server: %w", err)
 	}
-	infra.Spec.ProviderID = "sample://" + name
 	infra.Status.Addresses = []clusterv1.MachineAddress{{Type: clusterv1.MachineInternalIP, Address: server.Address}}
 	infra.Status.Initialization.Provisioned = ptr.To(true)
 	conditions.Set(infra, metav1.Condition{Type: clusterv1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason})
