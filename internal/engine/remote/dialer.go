@@ -42,6 +42,9 @@ const (
 	// dialTimeout bounds one connection, with all its handshakes. A first connection of SSH takes a few
 	// seconds.
 	dialTimeout = 15 * time.Second
+	// rotationGrace is how long calls that are in progress may take when credentials are replaced. Clients keep connections for
+	// later calls, which would use the former credentials for ever.
+	rotationGrace = 30 * time.Second
 	// keepAlive is how often a silent connection is probed. Ten probes without a response end it.
 	keepAlive = 10 * time.Second
 )
@@ -84,10 +87,36 @@ type transport interface {
 	reset()
 	// retire ends what the connections share once the last of them is closed.
 	retire()
+	// close ends all connections.
+	close()
+}
+
+// connection says when it is closed.
+type connection struct {
+	net.Conn
+
+	closed func()
+}
+
+func (c *connection) Close() error {
+	defer c.closed()
+	return c.Conn.Close()
+}
+
+// CloseWrite ends one direction: what runs in a container reads the end of its input.
+func (c *connection) CloseWrite() error {
+	half, isHalf := c.Conn.(interface{ CloseWrite() error })
+	if !isHalf {
+		return fmt.Errorf("close one direction of the connection: %w", errors.ErrUnsupported)
+	}
+	return half.CloseWrite()
 }
 
 // Dialer makes the connections of one engine. It is safe for concurrent use.
 type Dialer struct {
+	// RotationGrace is how long connections last after Rotate; New sets 30 s.
+	RotationGrace time.Duration
+
 	at endpoint.Endpoint
 
 	mutex   sync.Mutex
@@ -101,7 +130,7 @@ func New(at endpoint.Endpoint, credentials Credentials) (*Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dialer{at: at, current: made}, nil
+	return &Dialer{RotationGrace: rotationGrace, at: at, current: made}, nil
 }
 
 func newTransport(at endpoint.Endpoint, credentials Credentials) (transport, error) {
@@ -134,7 +163,7 @@ func (d *Dialer) Dial(ctx context.Context) (net.Conn, error) {
 	return nil, engine.WithKind(fmt.Errorf("connect to %s: %w", d.at, err), engine.ErrUnavailable)
 }
 
-// Rotate uses other credentials for all further connections. Those that are in use continue.
+// Rotate uses other credentials for all further connections. Those that exist are closed after RotationGrace.
 // Credentials that cannot be used change nothing: a *CredentialsError.
 func (d *Dialer) Rotate(credentials Credentials) error {
 	made, err := newTransport(d.at, credentials)
@@ -146,6 +175,7 @@ func (d *Dialer) Rotate(credentials Credentials) error {
 	d.current = made
 	d.mutex.Unlock()
 	before.retire()
+	time.AfterFunc(d.RotationGrace, before.close)
 	return nil
 }
 

@@ -85,6 +85,46 @@ func TestTLSIsRotated(t *testing.T) {
 	}
 }
 
+// Clients keep connections for later calls: without an end, these would use the former credentials for ever.
+func TestConnectionsEndAfterRotation(t *testing.T) {
+	t.Parallel()
+	server, first, second := newAuthority(t), newAuthority(t), newAuthority(t)
+	user, key := newKey(t)
+	_, secondKey := newKey(t)
+	host, _ := newKey(t)
+	secure := startSSH(t, user.PublicKey(), host)
+	cases := map[string]struct {
+		at              endpoint.Endpoint
+		before, renewed remote.Credentials
+	}{
+		"TLS": {startTLS(t, server, first, second), first.client(t, server), second.client(t, server)},
+		"SSH": {secure.at, remote.Credentials{SSHKey: key, KnownHosts: secure.known(host)}, remote.Credentials{SSHKey: secondKey, KnownHosts: secure.known(host)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dialer := must.Get(remote.New(tc.at, tc.before))(t)
+			dialer.RotationGrace = time.Millisecond
+			open := must.Get(dialer.Dial(t.Context()))(t)
+			must.Succeed(t, says(open))
+			must.Succeed(t, dialer.Rotate(tc.renewed))
+			ended := make(chan error, 1)
+			go func() {
+				_, err := open.Read(make([]byte, 1))
+				ended <- err
+			}()
+			select {
+			case err := <-ended:
+				if err == nil {
+					t.Error("the server says something")
+				}
+			case <-time.After(time.Minute):
+				t.Error("the connection is not closed")
+			}
+		})
+	}
+}
+
 func TestSSH(t *testing.T) {
 	t.Parallel()
 	user, key := newKey(t)

@@ -225,7 +225,7 @@ func (t *tunnel) openChannel(ctx context.Context, client *ssh.Client, at endpoin
 	var refused *ssh.OpenChannelError
 	switch {
 	case got.err == nil:
-		return &channel{Conn: got.connection, closed: sync.OnceFunc(func() { t.count(-1) })}, nil
+		return &connection{Conn: got.connection, closed: sync.OnceFunc(func() { t.count(-1) })}, nil
 	case errors.As(got.err, &refused):
 		t.count(-1)
 		return nil, fmt.Errorf("open socket %s on the host: %w; check that the engine runs, that the user may use the socket, "+
@@ -234,18 +234,6 @@ func (t *tunnel) openChannel(ctx context.Context, client *ssh.Client, at endpoin
 	t.count(-1)
 	t.forget(client)
 	return nil, got.err
-}
-
-// channel counts itself.
-type channel struct {
-	net.Conn
-
-	closed func()
-}
-
-func (c *channel) Close() error {
-	defer c.closed()
-	return c.Conn.Close()
 }
 
 func (t *tunnel) count(change int) {
@@ -271,6 +259,8 @@ func (t *tunnel) reset() {
 	defer t.mutex.Unlock()
 	t.end()
 }
+
+func (t *tunnel) close() { t.reset() }
 
 func (t *tunnel) retire() {
 	t.mutex.Lock()

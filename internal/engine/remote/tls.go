@@ -22,14 +22,22 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"sync"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 )
 
 // encrypted makes connections with TLS on both sides.
-type encrypted struct{ config *tls.Config }
+type encrypted struct {
+	config *tls.Config
+
+	mutex sync.Mutex
+	open  map[*connection]bool
+}
 
 func newTLS(at endpoint.Endpoint, credentials Credentials) (transport, error) {
 	authorities := x509.NewCertPool()
@@ -47,22 +55,31 @@ func newTLS(at endpoint.Endpoint, credentials Credentials) (transport, error) {
 	if err != nil {
 		return nil, &CredentialsError{"tls.crt and tls.key", "are no certificate and its key in PEM"}
 	}
-	return &encrypted{config: &tls.Config{
+	return &encrypted{open: map[*connection]bool{}, config: &tls.Config{
 		ServerName: at.Host, RootCAs: authorities, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
 	}}, nil
 }
 
 func (e *encrypted) dial(ctx context.Context, at endpoint.Endpoint) (net.Conn, error) {
-	connection, err := connectTCP(ctx, at)
+	plain, err := connectTCP(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	secured := tls.Client(connection, e.config)
+	secured := tls.Client(plain, e.config)
 	if err := secured.HandshakeContext(ctx); err != nil {
-		connection.Close()
+		plain.Close()
 		return nil, untrusted(at, err)
 	}
-	return secured, nil
+	made := &connection{Conn: secured}
+	made.closed = func() {
+		e.mutex.Lock()
+		defer e.mutex.Unlock()
+		delete(e.open, made)
+	}
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	e.open[made] = true
+	return made, nil
 }
 
 // untrusted names the key of the Secret that explains a handshake that failed. That a server refuses
@@ -82,3 +99,12 @@ func untrusted(at endpoint.Endpoint, err error) error {
 func (e *encrypted) reset() {}
 
 func (e *encrypted) retire() {}
+
+func (e *encrypted) close() {
+	e.mutex.Lock()
+	open := slices.Collect(maps.Keys(e.open))
+	e.mutex.Unlock()
+	for _, each := range open {
+		_ = each.Close()
+	}
+}
