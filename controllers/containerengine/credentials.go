@@ -19,9 +19,6 @@ package containerengine
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +31,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine/remote"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engineobject"
 )
 
 // blockedByCredentials is the value of the annotation that keeps clusterctl from moving an engine without its
@@ -59,32 +56,13 @@ func (r *Reconciler) readCredentials(ctx context.Context, s *scope) error {
 		return fmt.Errorf("get Secret of ContainerEngine: %w", err)
 	}
 	s.secret = secret
-	s.target = engines.Target{At: s.at, Credentials: remote.Credentials{
-		CA: secret.Data[infrav1.EngineCAKey], Certificate: secret.Data[infrav1.EngineCertificateKey], Key: secret.Data[infrav1.EngineKeyKey],
-		SSHKey: secret.Data[infrav1.EngineSSHKeyKey], KnownHosts: secret.Data[infrav1.EngineKnownHostsKey],
-	}}
+	s.target = engines.Target{At: s.at, Credentials: engineobject.CredentialsOf(secret.Data)}
 	s.target.Placement = engines.Placement{
 		AdvertiseAddress: cmp.Or(s.engine.Spec.AdvertiseAddress, s.at.Host), FailureDomain: s.engine.Spec.FailureDomain,
 		Maintenance: ptr.Deref(s.engine.Spec.Maintenance, false),
 	}
-	s.target.Digest, err = digest(secret)
-	return err
-}
-
-// digest of the keys of a Secret that are used.
-func digest(secret *corev1.Secret) (string, error) {
-	used := map[string][]byte{}
-	for _, key := range []string{
-		infrav1.EngineCAKey, infrav1.EngineCertificateKey, infrav1.EngineKeyKey, infrav1.EngineSSHKeyKey, infrav1.EngineKnownHostsKey,
-	} {
-		used[key] = secret.Data[key]
-	}
-	content, err := json.Marshal(used)
-	if err != nil {
-		return "", fmt.Errorf("encode credentials: %w", err)
-	}
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:]), nil
+	s.target.Digest, err = engineobject.Digest(s.target.Credentials)
+	return err //nolint:wrapcheck // It says what was encoded.
 }
 
 // blockMove keeps "clusterctl move" from moving the engine while it would leave the Secret behind. The

@@ -37,6 +37,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/metered"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/remote"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engineobject"
 	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 )
 
@@ -50,8 +51,8 @@ type Options struct {
 	Metered metered.Options
 	// Registerer of the metrics of each engine; nil = they are not published.
 	Registerer prometheus.Registerer
-	// Open returns an engine over connections that dial makes; nil = connect.Remote.
-	Open func(endpoint string, dial connect.Dial) engine.Engine
+	// Open; nil = connect.Remote.
+	Open engineobject.Open
 	// ProbeTimeout; 0 = 30 s.
 	ProbeTimeout time.Duration
 }
@@ -130,17 +131,17 @@ func (e *Engines) Connect(ctx context.Context, name types.NamespacedName, target
 }
 
 func (e *Engines) open(ctx context.Context, name types.NamespacedName, target Target) (*entry, error) {
-	dialer, err := remote.New(target.At, target.Credentials)
+	client, err := engineobject.NewClient(target.At, target.Credentials, e.options.Open)
 	if err != nil {
 		return nil, err
 	}
 	options := e.options.Metered
 	options.Engine = name.String()
-	counted, err := metered.New(e.options.Open(target.At.String(), dialer.Dial), e.options.Registerer, options)
+	counted, err := metered.New(client, e.options.Registerer, options)
 	if err != nil {
 		return nil, fmt.Errorf("create client of engine: %w", err)
 	}
-	made := &entry{at: target.At, credentials: target.Digest, dialer: dialer, metered: counted}
+	made := &entry{at: target.At, credentials: target.Digest, dialer: client.Dialer, metered: counted}
 	log := ctrl.LoggerFrom(ctx).WithName("engine").WithValues("engine", name.String())
 	made.ctx, made.end = context.WithCancel(logr.NewContext(context.WithoutCancel(ctx), log))
 	made.gate = newGate(made.ctx, counted, &UnavailableError{Engine: name, Err: errUnknown})
@@ -247,7 +248,6 @@ func (e *Engines) remove(name types.NamespacedName, known *entry, reason error) 
 	delete(e.remote, name)
 	known.gate.set(known.ctx, &UnavailableError{Engine: name, Err: reason})
 	known.end()
-	known.dialer.Close()
 	_ = known.gate.Close() // Nothing waits for it.
 }
 

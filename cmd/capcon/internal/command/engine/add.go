@@ -40,6 +40,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/remote"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engineobject"
 )
 
 // step of the board that waits for the engine to respond.
@@ -129,10 +130,7 @@ func (r request) read() (map[string][]byte, error) {
 	if len(problems) > 0 {
 		return nil, input.Refuse(problems...)
 	}
-	dialer, err := remote.New(r.at, remote.Credentials{
-		CA: data[infrav1.EngineCAKey], Certificate: data[infrav1.EngineCertificateKey], Key: data[infrav1.EngineKeyKey],
-		SSHKey: data[infrav1.EngineSSHKeyKey], KnownHosts: data[infrav1.EngineKnownHostsKey],
-	})
+	dialer, err := remote.New(r.at, engineobject.CredentialsOf(data))
 	if err != nil {
 		return nil, err //nolint:wrapcheck // It says which of the credentials.
 	}
