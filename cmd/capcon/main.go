@@ -58,11 +58,12 @@ func main() {
 		ConnectTo: func(ctx context.Context, name string) (engine.Engine, error) {
 			return bounded(ctx, connect.Options{Engine: name}, metered.Options{})
 		},
-		NewPlane:  func(e engine.Engine, options plane.Options) session.Plane { return plane.New(e, options) },
-		NewClient: management.Connect,
-		Getenv:    os.Getenv,
-		LookPath:  exec.LookPath,
-		Systemd:   systemd,
+		OpenEngine: connect.Remote,
+		NewPlane:   func(e engine.Engine, options plane.Options) session.Plane { return plane.New(e, options) },
+		NewClient:  management.Connect,
+		Getenv:     os.Getenv,
+		LookPath:   exec.LookPath,
+		Systemd:    systemd,
 		HostNetworks: func() []input.UsedRange {
 			return hostnet.Used(os.DirFS("/"), net.InterfaceAddrs)
 		},

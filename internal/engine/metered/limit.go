@@ -49,6 +49,8 @@ type LateError struct {
 	Call string
 	// Limit is how long was waited.
 	Limit time.Duration
+	// Engine is the name of the engine; empty = the manager's own.
+	Engine string
 }
 
 // Error implements error.
@@ -78,7 +80,7 @@ func (e *Engine) within(ctx context.Context, c forward.Call, do func(context.Con
 	if most == 0 {
 		return do(ctx, e.inner)
 	}
-	ctx, limited := limit(ctx, c.Method, most)
+	ctx, limited := limit(ctx, &LateError{Call: c.Method, Limit: most, Engine: e.name})
 	return limited.end(do(ctx, transfers{Engine: e.inner, limited: limited}))
 }
 
@@ -97,10 +99,10 @@ type limited struct {
 	ended   bool
 }
 
-func limit(ctx context.Context, method string, most time.Duration) (context.Context, *limited) {
+func limit(ctx context.Context, late *LateError) (context.Context, *limited) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	l := &limited{ctx: ctx, cancel: cancel, late: &LateError{Call: method, Limit: most}, most: most}
-	l.timer = time.AfterFunc(most, func() { cancel(l.late) })
+	l := &limited{ctx: ctx, cancel: cancel, late: late, most: late.Limit}
+	l.timer = time.AfterFunc(l.most, func() { cancel(l.late) })
 	return ctx, l
 }
 

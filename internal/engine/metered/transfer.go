@@ -92,7 +92,7 @@ func (o output) Write(p []byte) (int, error) {
 
 // Download implements engine.Archiver. The recorded time is until the stream begins.
 func (e *Engine) Download(ctx context.Context, name, path string) (io.ReadCloser, error) {
-	ctx, limited := limit(ctx, "Download", e.readLimit)
+	ctx, limited := limit(ctx, &LateError{Call: "Download", Limit: e.readLimit, Engine: e.name})
 	out, err := e.forwarded.Download(ctx, name, path)
 	if err != nil {
 		return nil, limited.end(err)

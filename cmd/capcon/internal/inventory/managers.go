@@ -45,6 +45,7 @@ func (m *Manager) Describe(ctx context.Context, c client.Client) error {
 			Owner: identity.Owner{
 				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: clusters[i].Spec.OwnerID,
 			},
+			Engine:  clusters[i].Spec.EngineName,
 			Network: cmp.Or(clusters[i].Spec.Network.Name, network.DefaultName),
 		})
 	}

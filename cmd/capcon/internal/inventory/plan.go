@@ -46,13 +46,25 @@ type Manager struct {
 // Cluster of a manager.
 type Cluster struct {
 	Owner identity.Owner
+	// Engine is the name of the ContainerEngine that it is on; empty = it is on that of the manager.
+	Engine string
 	// Network of the engine that it is on.
 	Network string
 }
 
 // Has reports whether it has the cluster of an owner ID.
 func (m Manager) Has(ownerID string) bool {
-	return slices.ContainsFunc(m.Clusters, func(c Cluster) bool { return c.Owner.ID == ownerID })
+	_, found := m.Find(ownerID)
+	return found
+}
+
+// Find the cluster of an owner ID.
+func (m Manager) Find(ownerID string) (Cluster, bool) {
+	at := slices.IndexFunc(m.Clusters, func(c Cluster) bool { return c.Owner.ID == ownerID })
+	if at < 0 {
+		return Cluster{}, false
+	}
+	return m.Clusters[at], true
 }
 
 // Record of a cluster that this user created with capcon.

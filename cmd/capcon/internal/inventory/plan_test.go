@@ -40,9 +40,9 @@ func node(id string) Object {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
-	plane := Manager{Name: "plane", Plane: true, Answers: true, ID: "p", Clusters: []Cluster{{owned("known"), "capcon"}}}
+	plane := Manager{Name: "plane", Plane: true, Answers: true, ID: "p", Clusters: []Cluster{{Owner: owned("known"), Network: "capcon"}}}
 	silent := Manager{Name: "plane", Plane: true, Detail: "is starting"}
-	other := Manager{Name: "mine", Answers: true, Clusters: []Cluster{{owned("theirs"), "net"}}}
+	other := Manager{Name: "mine", Answers: true, Clusters: []Cluster{{Owner: owned("theirs"), Network: "net"}}}
 	otherSilent := Manager{Name: "mine", Detail: "refused"}
 	gone := []Record{{OwnerID: "gone", Plane: "p"}}
 	net := func(name string, users ...string) Object { return Object{Kind: Network, Name: name, Users: users} }

@@ -43,7 +43,7 @@ var ErrNoKubeconfig = errors.New("kubeconfig not available yet: load balancer or
 // external one, or the address of another engine's host, it is Cluster API's own,
 // unchanged. None yet: ErrNoKubeconfig.
 func Kubeconfig(ctx context.Context, c client.Client, namespace, name string) ([]byte, error) {
-	infrastructure, err := infrastructureOf(ctx, c, namespace, name)
+	infrastructure, err := Infrastructure(ctx, c, namespace, name)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +79,8 @@ func kubeconfigThrough(
 	return throughHostPort(kubeconfig, spec)
 }
 
-// infrastructureOf a cluster, empty while there is none.
-func infrastructureOf(ctx context.Context, c client.Client, namespace, name string) (*infrav1.ContainerCluster, error) {
+// Infrastructure of a cluster, empty while there is none.
+func Infrastructure(ctx context.Context, c client.Client, namespace, name string) (*infrav1.ContainerCluster, error) {
 	cluster, infrastructure := &clusterv1.Cluster{}, &infrav1.ContainerCluster{}
 	if _, err := get(ctx, c, namespace, name, cluster); err != nil {
 		return nil, fmt.Errorf("read Cluster %q: %w", name, err)

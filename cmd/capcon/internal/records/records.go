@@ -51,6 +51,11 @@ func Open(root, program string, printer *output.Printer, e engine.ContainerReade
 	return &Store{Printer: printer, Directory: state.For(root, info.Name, info.ID), root: root, program: program, engine: e, info: info}
 }
 
+// Reading is the same store for clusters whose containers are on another engine.
+func (s *Store) Reading(e engine.ContainerReader) *Store {
+	return &Store{Printer: s.Printer, Directory: s.Directory, root: s.root, program: s.program, engine: e, info: s.info}
+}
+
 // Unsaved warns of the first error of a change of the state directory. A full disk must not
 // keep a command from its work, least of all one that frees the disk.
 func (s *Store) Unsaved(err error) {
@@ -106,13 +111,13 @@ func (s *Store) SaveOwner(ctx context.Context, name, ownerID string, known inven
 }
 
 // updated record, by what a management plane knows. One that has the cluster is on the
-// engine that the cluster is on.
+// engine that the cluster is on, or knows on which.
 func (s *Store) updated(record state.Cluster, known inventory.Manager) state.Cluster {
 	latest := Of(record).Update(known)
 	record.Plane, record.Moved = latest.Plane, latest.Moved
-	if known.Has(record.OwnerID) {
+	if cluster, found := known.Find(record.OwnerID); found {
 		record.Namespace = management.Namespace
-		record.Engine = s.thisEngine()
+		record.Engine, record.EngineName = s.thisEngine(), cluster.Engine
 	}
 	return record
 }

@@ -78,6 +78,10 @@ func (a *App) CheckEngine() error {
 // ExplainLate names the engine that stopped answering, and the remedy.
 func (a *App) ExplainLate(err error) {
 	if late := new(metered.LateError); errors.As(err, &late) {
+		if late.Engine != "" {
+			a.Errorf("Engine %s did not respond to %s within %s. See \"%s engine list -o wide\".", late.Engine, late.Call, late.Limit, a.Program)
+			return
+		}
 		a.Errorf("%s did not respond to %s within %s.\n"+
 			"Restart it if other commands hang too (such as docker ps or podman ps), or select another engine: --engine, DOCKER_HOST, CONTAINER_HOST.",
 			cmp.Or(a.Connected, "The container engine"), late.Call, late.Limit)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engineobject"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -41,6 +42,8 @@ type Deps struct {
 	Program string
 	// ConnectTo the engine of that name, "auto" for the one that is there.
 	ConnectTo func(ctx context.Context, name string) (engine.Engine, error)
+	// OpenEngine of a ContainerEngine.
+	OpenEngine engineobject.Open
 	// NewPlane is the plane of an engine.
 	NewPlane func(e engine.Engine, options plane.Options) Plane
 	// NewClient of a kubeconfig.

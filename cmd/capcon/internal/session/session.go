@@ -41,6 +41,10 @@ type Session struct {
 	// Engine; nil only after ConnectManaged.
 	Engine engine.Engine
 	Info   engine.Info
+	// EngineName is that of the ContainerEngine that the session is on; empty = it is on the engine of the management plane.
+	EngineName string
+	// opened engines of ContainerEngines.
+	opened []engine.Engine
 	// featureGates are those of SetFeatureGates.
 	featureGates string
 	// allowedEngines are those of SetAllowedEngines; empty = the management plane keeps its own.
@@ -128,6 +132,9 @@ func (a *App) ConnectLocal(ctx context.Context) (*Session, error) {
 // Close the session. The process ends soon: there is nothing to do about an
 // error.
 func (s *Session) Close() {
+	for _, one := range s.opened {
+		_ = one.Close()
+	}
 	if s.Engine != nil {
 		_ = s.Engine.Close()
 	}

@@ -34,8 +34,10 @@ type Cluster struct {
 	OwnerID string `json:"ownerID"`
 	// Namespace of the Cluster.
 	Namespace string `json:"namespace"`
-	// Engine that its containers are on.
+	// Engine that its management plane is on, and its containers unless it has an EngineName.
 	Engine Engine `json:"engine,omitzero"`
+	// EngineName is the ContainerEngine that its containers are on; empty = there is none.
+	EngineName string `json:"engineName,omitempty"`
 	// Plane is the ID of the management plane that had the cluster when it was
 	// last seen there, and that records each cluster which is moved away from it.
 	Plane string `json:"plane,omitempty"`

@@ -23,6 +23,7 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -84,14 +85,20 @@ func (w *World) Containers() []string {
 // AddContainer runs one of a role for a cluster of namespace default.
 func (w *World) AddContainer(name, cluster, ownerID string, role identity.Role) {
 	w.T.Helper()
+	w.AddContainerOn(w.Engine, name, identity.Owner{Namespace: "default", Cluster: cluster, ID: ownerID}, role)
+}
+
+// AddContainerOn runs one of a role on an engine.
+func (w *World) AddContainerOn(on *simulated.Engine, name string, owner identity.Owner, role identity.Role) {
+	w.T.Helper()
 	machine := name
 	if role.IsLoadBalancer() {
 		machine = ""
 	}
-	spec := engine.Spec{Name: name, Image: NodeImage, Labels: identity.Owner{Namespace: "default", Cluster: cluster, ID: ownerID}.ContainerLabels(role, machine)}
-	if _, err := w.Engine.InspectNetwork(w.T.Context(), network.DefaultName); err == nil {
+	spec := engine.Spec{Name: name, Image: NodeImage, Labels: owner.ContainerLabels(role, machine)}
+	if _, err := on.InspectNetwork(w.T.Context(), network.DefaultName); err == nil {
 		spec.Attachment.Network = network.DefaultName
 	}
-	must.Get(w.Engine.CreateContainer(w.T.Context(), spec))(w.T)
-	must.Succeed(w.T, w.Engine.StartContainer(w.T.Context(), name))
+	must.Get(on.CreateContainer(w.T.Context(), spec))(w.T)
+	must.Succeed(w.T, on.StartContainer(w.T.Context(), name))
 }

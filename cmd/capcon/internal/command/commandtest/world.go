@@ -60,7 +60,9 @@ const (
 type World struct {
 	T      *testing.T
 	Engine *simulated.Engine
-	Plane  *Plane
+	// Engines of other hosts, by the host; see AddEngine.
+	Engines map[string]*simulated.Engine
+	Plane   *Plane
 	// Options of the plane that was requested last.
 	Options plane.Options
 	// Client of the management plane.
@@ -116,12 +118,16 @@ func New(t *testing.T) *World {
 
 // UseEngine from now on, with the images that capcon uses by default.
 func (w *World) UseEngine(e *simulated.Engine) {
+	addImages(e)
+	w.Engine = e
+}
+
+func addImages(e *simulated.Engine) {
 	e.AddImage(engine.Image{Tags: []string{NodeImage}}, map[string][]byte{
 		"kind/version": []byte("v1.36.3"), "kind/manifests/default-cni.yaml": []byte(templates.Flannel),
 	})
 	e.AddImage(engine.Image{Tags: []string{HAProxyImage}}, nil)
 	e.AddImage(engine.Image{Tags: []string{PlaneImage}}, nil)
-	w.Engine = e
 }
 
 // commandClient is the Client as commands see it.
@@ -173,6 +179,7 @@ func (w *World) deps() session.Deps {
 		ConnectTo: func(context.Context, string) (engine.Engine, error) {
 			return unclosed{w.Engine, w.PassedOver}, w.ConnectError
 		},
+		OpenEngine: w.openEngine,
 		NewPlane: func(_ engine.Engine, options plane.Options) session.Plane {
 			w.Options = options
 			return w.Plane

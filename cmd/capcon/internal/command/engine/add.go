@@ -191,7 +191,7 @@ func ensurePlane(ctx context.Context, s *session.Session, b *progress.Board, nam
 	if _, err := s.EnsurePlane(ctx, b, before, image); err != nil || !before.Exists {
 		return err
 	}
-	present, err := engines(ctx, s)
+	present, err := s.ContainerEngines(ctx)
 	if err != nil {
 		return err
 	}

@@ -74,34 +74,12 @@ func reach(ctx context.Context, s *session.Session) error {
 	return nil
 }
 
-// engines of the management plane.
-func engines(ctx context.Context, s *session.Session) ([]infrav1.ContainerEngine, error) {
-	list := &infrav1.ContainerEngineList{}
-	err := s.RetryTransient(ctx, func() error { return s.Client.List(ctx, list, client.InNamespace(management.Namespace)) })
-	if err != nil {
-		return nil, fmt.Errorf("list ContainerEngines: %w", err)
-	}
-	return list.Items, nil
-}
-
 // find one engine by its name.
 func find(ctx context.Context, s *session.Session, name string) (*infrav1.ContainerEngine, error) {
 	if err := reach(ctx, s); err != nil {
 		return nil, err
 	}
-	all, err := engines(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
-		names = append(names, all[i].Name)
-	}
-	return nil, fmt.Errorf("engine %q not found in the %s, which has %s; add it with \"%s engine add\"",
-		name, s.ManagementCluster(), cmp.Or(strings.Join(names, ", "), "no engines"), s.Program)
+	return s.ContainerEngine(ctx, name)
 }
 
 func listCommand(a *session.App) *cobra.Command {
@@ -124,7 +102,7 @@ func list(ctx context.Context, s *session.Session, format string) error {
 	if err := reach(ctx, s); err != nil {
 		return err
 	}
-	all, err := engines(ctx, s)
+	all, err := s.ContainerEngines(ctx)
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,11 @@ func run(ctx context.Context, s *session.Session, options options) error {
 	if err != nil {
 		return err
 	}
-	containers, err := s.Records.ListContainers(ctx, owner)
+	on, err := s.Of(ctx, options.cluster)
+	if err != nil {
+		return err
+	}
+	containers, err := on.Records.ListContainers(ctx, owner)
 	if err != nil {
 		return err
 	}
@@ -104,11 +108,11 @@ func run(ctx context.Context, s *session.Session, options options) error {
 	}
 	addSecrets(ctx, s, parts)
 	if options.follow {
-		return followAll(ctx, s, parts, options.tail)
+		return followAll(ctx, on, parts, options.tail)
 	}
 	var failed []error
 	for i, one := range parts {
-		text, err := one.Read(ctx, s.Engine, options.tail)
+		text, err := one.Read(ctx, on.Engine, options.tail)
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -216,7 +220,12 @@ func completeMachines(a *session.App, command *cobra.Command, args []string, pre
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer s.Close()
-	containers, err := s.Records.Containers(command.Context(), args[0])
+	on, err := s.Of(command.Context(), args[0])
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
+		return nil, cobra.ShellCompDirectiveError
+	}
+	containers, err := on.Records.Containers(command.Context(), args[0])
 	if err != nil {
 		cobra.CompDebugln(err.Error(), false)
 		return nil, cobra.ShellCompDirectiveError

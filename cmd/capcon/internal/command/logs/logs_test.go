@@ -21,7 +21,14 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -145,5 +152,88 @@ func TestLogsCompletion(t *testing.T) {
 		if code, out, errs := w.Run(append(line, "")...); code != 0 || !strings.HasPrefix(out, want) {
 			t.Errorf("Want %q behind %q, got %d, %q, %s", want, args, code, out, errs)
 		}
+	}
+}
+
+// TestLogsOnEngine: the logs of a cluster on the engine of another host are read there.
+func TestLogsOnEngine(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason string
+		change func(w *commandtest.World, build *simulated.Engine)
+		code   int
+		want   []string
+	}{
+		"Reached": {reason: "The engine of the plane has no container of it.", want: []string{"==> demo-a journal <==", "kubelet says"}},
+		"Unreachable": {
+			reason: "Which engine, why, and what to do.",
+			change: func(w *commandtest.World, _ *simulated.Engine) { w.BreakEngine("build", "connection refused") },
+			code:   1, want: []string{`engine "build": the management plane does not reach it: Unreachable: connection refused`, "capcon engine list -o wide", "capcon engine add build"},
+		},
+		"Hangs": {
+			reason: "capcon reaches it by itself, and not the management plane for it.",
+			change: func(_ *commandtest.World, build *simulated.Engine) { build.FailNext("Info", engine.ErrUnavailable) },
+			code:   1, want: []string{`engine "build": connect to it at ssh://me@build.example.org:22/var/run/docker.sock`},
+		},
+		"Replaced": {
+			reason: "What another engine lacks says nothing.",
+			change: func(_ *commandtest.World, build *simulated.Engine) { build.SwitchStorage("other") },
+			code:   1, want: []string{`engine "build": another engine responds (storage other, not build)`},
+		},
+		"Lost": {
+			reason: "Its administrator says so.",
+			change: func(w *commandtest.World, _ *simulated.Engine) {
+				commandtest.Update(w, "build", &infrav1.ContainerEngine{}, func(e *infrav1.ContainerEngine) { e.Spec.Lost = ptr.To(true) })
+			},
+			code: 1, want: []string{`engine "build": spec.lost says that it is gone`},
+		},
+		"Removed": {
+			reason: "It cannot be, but for a restored backup.",
+			change: func(w *commandtest.World, _ *simulated.Engine) {
+				must.Succeed(w.T, w.Client.Delete(w.T.Context(), &infrav1.ContainerEngine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "build"}}))
+			},
+			code: 1, want: []string{`engine "build": not found`, "capcon engine add"},
+		},
+		"NoCredentials": {
+			reason: "They are in the management plane alone.",
+			change: func(w *commandtest.World, _ *simulated.Engine) {
+				must.Succeed(w.T, w.Client.Delete(w.T.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "build-credentials"}}))
+			},
+			code: 1, want: []string{`engine "build": Secret "build-credentials" with its credentials is not found`},
+		},
+		"PlaneSilent": {
+			reason: "The record knows where the cluster is.",
+			change: func(w *commandtest.World, _ *simulated.Engine) {
+				w.Plane.Current = plane.State{Exists: true, Detail: "is starting"}
+			},
+			code: 1, want: []string{`engine "build": its credentials are in the management cluster`, "capcon plane up"},
+		},
+		"PlaneHalf": {
+			reason: "The engine is reached while its objects are read.",
+			change: func(w *commandtest.World, _ *simulated.Engine) {
+				w.ReadErrors = map[string]error{"ContainerCluster": errors.New("etcd: no leader")}
+			},
+			want: []string{"==> demo-a journal <=="},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, build := commandtest.WithEngine(t)
+			build.HandleExec(func(string, engine.Command) (engine.Output, error) {
+				return engine.Output{Stdout: []byte("kubelet says\n")}, nil
+			})
+			if tc.change != nil {
+				tc.change(w, build)
+			}
+			code, out, errs := w.Run("logs", "demo")
+			if code != tc.code {
+				t.Errorf("%s\nlogs ended with %d:\n%s%s", tc.reason, code, out, errs)
+			}
+			commandtest.Contains(t, out+errs, tc.want...)
+			if calls := w.Engine.MutatingCalls(); len(calls) > 0 {
+				t.Errorf("%s\nThe engine of the plane was changed: %v", tc.reason, calls)
+			}
+		})
 	}
 }

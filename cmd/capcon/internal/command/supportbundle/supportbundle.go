@@ -74,12 +74,15 @@ func run(ctx context.Context, s *session.Session, name, path string) error {
 	if err != nil {
 		return err
 	}
-	collect(ctx, s, b, name, owner)
+	complete := collect(ctx, s, b, name, owner)
 	// A file that is not complete would look as if it were.
 	if err := errors.Join(b.close(), ctx.Err()); err != nil {
 		return errors.Join(fmt.Errorf("write support bundle: %w", err), os.Remove(path))
 	}
-	return printBundle(s.App, b, path)
+	if err := printBundle(s.App, b, path); err != nil || complete {
+		return err
+	}
+	return session.ErrReported
 }
 
 func printBundle(a *session.App, b *bundle, path string) error {
@@ -95,17 +98,23 @@ func printBundle(a *session.App, b *bundle, path string) error {
 	return nil
 }
 
-// collect all parts. One that fails is noted, and the others are collected.
-func collect(ctx context.Context, s *session.Session, b *bundle, name string, owner identity.Owner) {
+// collect all parts. One that fails is noted, and the others are collected. It reports whether the engine of the cluster was reached.
+func collect(ctx context.Context, s *session.Session, b *bundle, name string, owner identity.Owner) (reached bool) {
 	// First: without them the other parts would have secrets.
 	b.note("objects and bootstrap data", collectObjects(ctx, s, b, name))
 	report, err := status.Inspect(ctx, s, name)
 	b.note("status", errors.Join(err, b.json("status.json", report)))
 	b.note("host", b.json("host.json", describeHost(s.Info)))
-	if owner.ID != "" {
-		b.note("containers", collectContainers(ctx, s, b, owner))
+	on, err := s.Of(ctx, name)
+	b.note("containers", err)
+	if on != nil && on != s {
+		b.note("engine", b.json("engine.json", describeHost(on.Info)))
+	}
+	if on != nil && owner.ID != "" {
+		b.note("containers", collectContainers(ctx, on, b, owner))
 	}
 	b.note("management plane", collectPlane(ctx, s, b))
+	return on != nil
 }
 
 // objectsTimeout bounds all reads of the objects: each kind is tried.

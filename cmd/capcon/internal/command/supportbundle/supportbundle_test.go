@@ -224,3 +224,33 @@ func TestSupportBundleOverwritesNothing(t *testing.T) {
 	}
 	commandtest.Contains(t, errs, "--file", "already exists", "use another path")
 }
+
+// TestSupportBundleOnEngine: what the engine of the cluster has, or why it is missing, which is an error.
+func TestSupportBundleOnEngine(t *testing.T) {
+	for name, broken := range map[string]bool{"Reached": false, "Unreachable": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			w, _ := commandtest.WithEngine(t)
+			if broken {
+				w.BreakEngine("build", "connection refused")
+			}
+			code, _, errs := w.Run("support-bundle", "demo", "--file", "bundle.tar.gz")
+			if (code != 0) != broken {
+				t.Errorf("support-bundle ended with %d: %s", code, errs)
+			}
+			files := readBundle(t, "bundle.tar.gz")
+			if broken {
+				commandtest.Contains(t, errs, "Not collected: containers: engine \"build\": the management plane does not reach it", "capcon engine add build")
+				commandtest.Contains(t, files["errors.txt"], "connection refused")
+			} else {
+				commandtest.Contains(t, files["engine.json"], "ssh://me@build.example.org")
+			}
+			for _, file := range []string{"containers/demo-a/container.json", "engine.json"} {
+				if _, found := files[file]; found == broken {
+					t.Errorf("The bundle has %s: %t", file, found)
+				}
+			}
+			commandtest.Contains(t, files["status.json"], `"name": "demo"`)
+		})
+	}
+}
