@@ -99,6 +99,7 @@ func TestClusterClassPatches(t *testing.T) {
 			map[string]values{clusterKind: {"registries": `[{"host":"a.example","mirrors":[{"url":"http://10.0.0.5:5000"}]}]`}},
 		},
 		"images":   {"They are the cluster's.", values{"images": `["app:dev"]`}, map[string]values{clusterKind: {"images": `["app:dev"]`}}},
+		"engine":   {"It is the cluster's.", values{"engineName": `"build"`}, map[string]values{clusterKind: {"engineName": `"build"`}}},
 		"owner ID": {"It is the cluster's.", values{"ownerID": `"x"`}, map[string]values{clusterKind: {"ownerID": `"x"`}}},
 		"failure domains": {
 			"They are the cluster's.", values{"failureDomains": `[{"name":"a","controlPlane":true}]`},

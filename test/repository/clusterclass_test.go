@@ -185,6 +185,8 @@ func TestClusterClassVariables(t *testing.T) {
 		"nameless registry":  {"It would be of no use.", values{"registries": `[{}]`}, nil},
 		"images":             {"They are names.", values{"images": `["app:dev"]`}, values{"images": `["app:dev"]`}},
 		"owner ID":           {"A label would refuse it.", values{"ownerID": `"a b"`}, nil},
+		"engine":             {"It is the name of an object.", values{"engineName": `"build"`}, values{"engineName": `"build"`}},
+		"engine's name":      {"No object has it.", values{"engineName": `"a b"`}, nil},
 		"network's name":     {"The engine would refuse it.", values{"network": `{"name":"a b"}`}, nil},
 		"failure domains": {
 			"Control planes may be everywhere.", values{"failureDomains": `[{"name":"a"},{"name":"b","controlPlane":false}]`},

@@ -91,6 +91,8 @@ func fill(request input.Request, cluster *clusterv1.Cluster) (input.Request, err
 	take := func(variable, key string, into *string) { *into = cmp.Or(*into, taken(topology, variable, key)) }
 	take(objects.NodeImagesVariable, request.KubernetesVersion, &request.Image)
 	take(objects.LoadBalancerVariable, "image", &request.LoadBalancerImage)
+	request.EngineName = cmp.Or(request.EngineName, objects.EngineName(topology))
+	topology.Variables = without(topology.Variables, objects.EngineVariable)
 	take(objects.NetworkVariable, "name", &request.Network)
 	// Machines' own limits would take precedence over those that the flags set.
 	for key, flag := range map[string]string{"cpu": request.CPUs, "memory": request.Memory} {

@@ -24,11 +24,20 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
 // networkName is what Docker and Podman accept, and the API too.
 var networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$`)
+
+func checkEngineName(name string) []Problem {
+	if name == "" || len(validation.IsDNS1123Subdomain(name)) == 0 {
+		return nil
+	}
+	return []Problem{{"--engine-name", name, "not the name of a ContainerEngine", "use one of \"capcon engine list\""}}
+}
 
 func checkNetwork(name string) []Problem {
 	var unusable *network.UnusableError

@@ -72,6 +72,8 @@ type Request struct {
 	Registry string
 	// CNI is one of the constants or the path of a manifest.
 	CNI string
+	// EngineName of the ContainerEngine that the cluster is on.
+	EngineName string
 	// Network of the engine.
 	Network string
 	// IPFamily of nodes, Pods and Services, one of the constants.
@@ -118,6 +120,7 @@ func (r Request) Validate() error {
 		checkImage("--plane-image", r.PlaneImage),
 		checkRegistry(r.Registry),
 		checkCNI(r.CNI),
+		checkEngineName(r.EngineName),
 		checkNetwork(r.Network),
 		checkCIDRs(r.IPFamily, r.PodCIDR, r.ServiceCIDR),
 		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2 or 1500m, or none"),

@@ -56,21 +56,22 @@ type Present struct {
 // Read what is present of a cluster.
 func Read(ctx context.Context, c client.Client, namespace, name string) (Present, error) {
 	r := &reader{client: c, namespace: namespace}
-	p, isElsewhere := Present{}, false
+	p := Present{}
 	p.Cluster = find[clusterv1.Cluster](ctx, r, name)
 	if p.Cluster != nil {
 		p.Exists, p.Deleting = true, !p.Cluster.DeletionTimestamp.IsZero()
+		p.Engine = objects.EngineName(&p.Cluster.Spec.Topology)
 		p.Provisioned = ptr.Deref(p.Cluster.Status.Initialization.InfrastructureProvisioned, false)
 	}
 	if infrastructure := find[infrav1.ContainerCluster](ctx, r, infrastructureName(p.Cluster, name)); infrastructure != nil {
 		p.OwnerID, p.Network = infrastructure.Spec.OwnerID, infrastructure.Spec.Network.Name
-		isElsewhere = infrastructure.Spec.EngineName != ""
+		p.Engine = infrastructure.Spec.EngineName
 	}
 	if p.Exists && r.err == nil {
 		r.err = errors.Join(p.readClass(ctx, c), p.readMachines(ctx, c), p.readPodNetwork(ctx, c))
 	}
 	// The extension of this provider leaves nodes on other engines to be replaced.
-	if p.Exists && r.err == nil && !isElsewhere {
+	if p.Exists && r.err == nil && p.Engine == "" {
 		r.err = p.readExtensions(ctx, c)
 	}
 	if r.err != nil {

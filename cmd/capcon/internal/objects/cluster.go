@@ -37,13 +37,25 @@ const (
 	NodeImagesVariable   = "nodeImages"
 	LoadBalancerVariable = "loadBalancer"
 	NetworkVariable      = "network"
-	StorageVariable      = "storage"
-	ResourcesVariable    = "resources"
+	// EngineVariable names the ContainerEngine.
+	EngineVariable    = "engineName"
+	StorageVariable   = "storage"
+	ResourcesVariable = "resources"
 	// RoleResourcesVariable has limits that running nodes get too. Those of ResourcesVariable take precedence.
 	RoleResourcesVariable = "roleResources"
 	EnvironmentVariable   = "environment"
 	SchedulingVariable    = "allowSchedulingOnControlPlanes"
 )
+
+// EngineName is the ContainerEngine that the topology of a cluster names; empty = none.
+func EngineName(topology *clusterv1.Topology) (name string) {
+	for _, variable := range topology.Variables {
+		if variable.Name == EngineVariable {
+			_ = json.Unmarshal(variable.Value.Raw, &name) // The API server admits texts only.
+		}
+	}
+	return name
+}
 
 // workers is both the class of the worker machines and their name in the
 // topology, which the name of the MachineDeployment ends with.
@@ -124,6 +136,9 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 		{LoadBalancerVariable, infrav1.LoadBalancerTemplate{Type: infrav1.LoadBalancerHAProxy, Image: v.LoadBalancerImage}},
 		{NetworkVariable, infrav1.Network{Name: v.Network}},
 		{StorageVariable, infrav1.Storage{Type: infrav1.StorageCluster}},
+	}
+	if v.EngineName != "" {
+		values = append(values, variable{EngineVariable, v.EngineName})
 	}
 	if v.Resources != (infrav1.MachineResources{}) {
 		values = append(values, variable{RoleResourcesVariable, infrav1.RoleResources{ControlPlane: v.Resources, Workers: v.Resources}})

@@ -38,6 +38,8 @@ type Values struct {
 	NodeImage string
 	// LoadBalancerImage; empty = the provider's default.
 	LoadBalancerImage string
+	// EngineName of the ContainerEngine; empty = the engine of the management cluster.
+	EngineName string
 	// Network of the engine; empty = the provider's default.
 	Network string
 	// Resources that each node is limited to; empty = none.

@@ -43,6 +43,8 @@ type Present struct {
 	Class *clusterv1.ClusterClass
 	// Machines of the cluster.
 	Machines []clusterv1.Machine
+	// Engine is the name of the ContainerEngine that it is on; empty = it is on the engine of the management cluster.
+	Engine string
 	// Network of the engine that it is on; empty until it is known.
 	Network string
 	// PodNetwork is the manifest that capcon applies to it; empty = none.
@@ -153,6 +155,13 @@ func (c *computation) checkImmutable() {
 		if field.requested != "" && field.requested != field.present {
 			c.refuse(field.flag, field.requested, "immutable, the cluster has "+cmp.Or(field.present, "none"), remedy)
 		}
+	}
+	if requested := c.request.EngineName; requested != "" && requested != c.Engine {
+		on := "the engine of the management plane"
+		if c.Engine != "" {
+			on = fmt.Sprintf("engine %q", c.Engine)
+		}
+		c.refuse("--engine-name", requested, "immutable, the cluster is on "+on, remedy)
 	}
 	same := true
 	byImage := string(c.variable("cni")) == `"default"`

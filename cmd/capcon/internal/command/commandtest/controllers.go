@@ -50,7 +50,8 @@ func (w *World) follow(cluster *clusterv1.Cluster) {
 	}
 	for _, made := range []client.Object{
 		&infrav1.ContainerCluster{ObjectMeta: meta("demo"), Spec: infrav1.ContainerClusterSpec{
-			Network: infrav1.Network{Name: "capcon"}, LoadBalancer: infrav1.LoadBalancer{Image: "localhost/capcon/haproxy:2.6"},
+			EngineName: objects.EngineName(&topology),
+			Network:    infrav1.Network{Name: "capcon"}, LoadBalancer: infrav1.LoadBalancer{Image: "localhost/capcon/haproxy:2.6"},
 		}},
 		&controlplanev1.KubeadmControlPlane{
 			ObjectMeta: meta(objects.ControlPlaneName("demo")),
@@ -116,11 +117,12 @@ func (w *World) Become() {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
 		Data:       map[string][]byte{"value": []byte(Kubeconfig)},
 	}
-	_, created := w.Engine.CreateContainer(ctx, engine.Spec{
+	on := w.engineOf(infrastructure)
+	_, created := on.CreateContainer(ctx, engine.Spec{
 		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",
 		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "owner"}.ContainerLabels(identity.RoleControlPlane, "demo-a"),
 	})
-	err = errors.Join(created, w.Engine.StartContainer(ctx, "demo-a-1234"),
+	err = errors.Join(created, on.StartContainer(ctx, "demo-a-1234"),
 		w.Client.Update(ctx, cluster), w.Client.Update(ctx, infrastructure), w.Client.Update(ctx, controlPlane),
 		w.Client.Update(ctx, workers), w.Client.Create(ctx, secret),
 		w.Client.Create(ctx, ReadyMachine("demo-a", clusterv1.MachineControlPlaneLabel, "")))

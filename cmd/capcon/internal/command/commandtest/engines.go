@@ -94,6 +94,14 @@ func (w *World) BreakEngine(name, message string) {
 	})
 }
 
+// engineOf a cluster.
+func (w *World) engineOf(cluster *infrav1.ContainerCluster) *simulated.Engine {
+	if name := cluster.Spec.EngineName; name != "" {
+		return w.Engines[name+".example.org"]
+	}
+	return w.Engine
+}
+
 // openEngine of a ContainerEngine.
 func (w *World) openEngine(endpoint string, dial connect.Dial) engine.Engine {
 	byHost := map[string]engine.Engine{}

@@ -148,7 +148,7 @@ func add(ctx context.Context, s *session.Session, r request, data map[string][]b
 	if err != nil {
 		return err
 	}
-	s.Printf("\nEngine %s is ready. Create a cluster on it with spec.engineName: %s of its ContainerCluster.", r.name, r.name)
+	s.Printf("\nEngine %s is ready. Create a cluster on it with \"%s up NAME --engine-name %s\".", r.name, s.Program, r.name)
 	return nil
 }
 

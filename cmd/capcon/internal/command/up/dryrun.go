@@ -26,15 +26,18 @@ import (
 
 // dryRun prints the plan of a request. Nothing is written, started or pulled.
 func (r *run) dryRun(ctx context.Context) error {
-	if err := r.checkRequest(ctx); err != nil {
-		return err
-	}
 	found, err := r.session.ReachPlane(ctx)
 	if err != nil {
 		return err
 	}
 	if found.Exists && !found.Answers {
 		return r.session.PlaneSilent(ctx, found, r.request.Name)
+	}
+	if err := r.findPlace(ctx); err != nil {
+		return err
+	}
+	if err := r.checkRequest(ctx); err != nil {
+		return err
 	}
 	plan, err := r.dryPlan(ctx)
 	if err != nil {
@@ -85,11 +88,15 @@ func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
 // warnOfAbsent warns of the images that the engine lacks: the plan may fail because of them, and what it
 // pulls is not known before. Either may be empty.
 func (r *run) warnOfAbsent(ctx context.Context, node, loadBalancer string) error {
+	from, err := r.sources(ctx)
+	if err != nil {
+		return err
+	}
 	for use, image := range map[images.Use]string{images.Node: node, images.LoadBalancer: loadBalancer} {
 		if image == "" {
 			continue
 		}
-		absent, err := images.Absent(ctx, r.session.Engine, use, image)
+		absent, err := images.Absent(ctx, from, use, image)
 		if err != nil {
 			return err
 		}

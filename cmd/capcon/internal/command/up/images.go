@@ -26,6 +26,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
@@ -56,18 +57,22 @@ func (r *run) chooseImages(ctx context.Context, values *objects.Values) (err err
 // fetchImages that the engine lacks, and check that the node image has the version of Kubernetes:
 // here the user's credentials are known, in the management plane they are not. Either may be empty.
 func (r *run) fetchImages(ctx context.Context, node, loadBalancer, version string) (read images.NodeImage, err error) {
+	on, err := r.on(ctx)
+	if err != nil {
+		return read, err
+	}
 	if node != "" {
-		if err := r.session.EnsureImage(ctx, r.board, images.Node, node); err != nil {
+		if err := r.ensureImage(ctx, on, images.Node, node); err != nil {
 			return read, err
 		}
 	}
 	if loadBalancer != "" {
-		if err := r.session.EnsureImage(ctx, r.board, images.LoadBalancer, loadBalancer); err != nil {
+		if err := r.ensureImage(ctx, on, images.LoadBalancer, loadBalancer); err != nil {
 			return read, err
 		}
 	}
 	if node != "" {
-		if read, err = r.readNodeImage(ctx, node); err == nil {
+		if read, err = r.readNodeImage(ctx, on.Engine, node); err == nil {
 			err = checkNodeImage(node, read, version)
 		}
 	}
@@ -75,13 +80,21 @@ func (r *run) fetchImages(ctx context.Context, node, loadBalancer, version strin
 }
 
 func (r *run) nodeImage(ctx context.Context, version string) (string, error) {
-	return images.Choose(ctx, r.session.Engine, images.Request{
+	from, err := r.sources(ctx)
+	if err != nil {
+		return "", err
+	}
+	return images.Choose(ctx, from, images.Request{
 		Use: images.Node, Named: r.request.Image, Registry: r.request.Registry, KubernetesVersion: version,
 	})
 }
 
 func (r *run) loadBalancerImage(ctx context.Context) (string, error) {
-	return images.Choose(ctx, r.session.Engine, images.Request{
+	from, err := r.sources(ctx)
+	if err != nil {
+		return "", err
+	}
+	return images.Choose(ctx, from, images.Request{
 		Use: images.LoadBalancer, Named: r.request.LoadBalancerImage, Registry: r.request.Registry,
 	})
 }
@@ -99,15 +112,15 @@ func checkNodeImage(image string, read images.NodeImage, version string) error {
 }
 
 // readNodeImage, or what was saved of it: reading costs a container.
-func (r *run) readNodeImage(ctx context.Context, name string) (read images.NodeImage, err error) {
-	image, err := r.session.Engine.InspectImage(ctx, name)
+func (r *run) readNodeImage(ctx context.Context, on engine.Engine, name string) (read images.NodeImage, err error) {
+	image, err := on.InspectImage(ctx, name)
 	if err != nil {
 		return read, fmt.Errorf("inspect node image %q: %w", name, err)
 	}
 	if r.session.Records.NodeImage(image.ID, &read) {
 		return read, nil
 	}
-	if read, err = images.ReadNode(ctx, r.session.Engine, name); err != nil {
+	if read, err = images.ReadNode(ctx, on, name); err != nil {
 		return read, err
 	}
 	r.session.Records.Unsaved(r.session.Records.SaveNodeImage(image.ID, read))

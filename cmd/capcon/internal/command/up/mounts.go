@@ -55,5 +55,5 @@ func (r *run) checkMounts() error {
 
 // engineIsHere reports whether paths and ports of this host are those of the engine's host.
 func (r *run) engineIsHere() bool {
-	return runtime.GOOS == "linux" && !plane.IsRemote(r.session.Info) && !plane.NeedsTunnels(r.session.Info)
+	return r.engineName == "" && runtime.GOOS == "linux" && !plane.IsRemote(r.session.Info) && !plane.NeedsTunnels(r.session.Info)
 }

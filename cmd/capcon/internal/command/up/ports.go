@@ -55,9 +55,13 @@ func (r *run) checkPorts(ctx context.Context) error {
 	if r.request.Topology == nil {
 		return nil
 	}
+	on, err := r.on(ctx)
+	if err != nil {
+		return err
+	}
 	problems := repeatedPorts(r.request.Topology)
 	for _, port := range requestedPorts(r.request.Topology) {
-		held, err := network.HeldPorts(ctx, r.session.Engine, []engine.PortBinding{port.PortBinding}, func(engine.Container) bool { return false })
+		held, err := network.HeldPorts(ctx, on.Engine, []engine.PortBinding{port.PortBinding}, func(engine.Container) bool { return false })
 		isOwn := func(held network.HeldPort) bool { return held.Holder.Labels[identity.LabelCluster] == r.request.Name }
 		switch {
 		case err != nil:

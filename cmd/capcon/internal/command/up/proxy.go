@@ -68,7 +68,11 @@ func (r *run) decideProxy(ctx context.Context, values *objects.Values) error {
 // withoutProxy are the addresses and names that need no proxy. The network is created for
 // its subnet, where nodes and endpoint are, if it is not there yet.
 func (r *run) withoutProxy(ctx context.Context, values *objects.Values) ([]string, error) {
-	found, err := network.Ensure(ctx, r.session.Engine, network.Request{Name: values.Network, Families: r.request.Families()})
+	on, err := r.on(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := network.Ensure(ctx, on.Engine, network.Request{Name: values.Network, Families: r.request.Families()})
 	if err != nil {
 		return nil, fmt.Errorf("get addresses without proxy: %w", err)
 	}

@@ -40,7 +40,11 @@ func (r *run) checkNetwork(ctx context.Context, name string) error {
 	if err != nil {
 		return nil //nolint:nilerr // admit refuses it
 	}
-	err = network.Check(ctx, r.session.Engine, network.Request{Name: name, Families: r.request.Families(), Subnets: subnets})
+	on, err := r.on(ctx)
+	if err != nil {
+		return err
+	}
+	err = network.Check(ctx, on.Engine, network.Request{Name: name, Families: r.request.Families(), Subnets: subnets})
 	if unusable, is := errors.AsType[*network.UnusableError](err); is {
 		return input.Refuse(input.Problem{Field: "--network", Value: name, Reason: unusable.Reason, Remedy: unusable.Remedy})
 	}
@@ -66,7 +70,11 @@ func (r *run) decideRanges(ctx context.Context, values *objects.Values) error {
 // usedRanges are those of the engine, of this host if the engine is on it, and of proxies:
 // nodes use them wherever they are.
 func (r *run) usedRanges(ctx context.Context) ([]input.UsedRange, error) {
-	networks, err := r.session.Engine.ListNetworks(ctx, nil)
+	on, err := r.on(ctx)
+	if err != nil {
+		return nil, err
+	}
+	networks, err := on.Engine.ListNetworks(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("list networks: %w", err)
 	}
@@ -76,7 +84,7 @@ func (r *run) usedRanges(ctx context.Context) ([]input.UsedRange, error) {
 			used = append(used, input.UsedRange{Prefix: subnet.Prefix, By: fmt.Sprintf("subnet %s of network %q", subnet.Prefix, found.Name)})
 		}
 	}
-	if !plane.NeedsTunnels(r.session.Info) {
+	if !plane.NeedsTunnels(on.Info) {
 		used = append(used, r.session.HostNetworks()...)
 	}
 	return append(used, proxyAddresses(r.session.Getenv)...), nil

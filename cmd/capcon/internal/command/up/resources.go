@@ -35,7 +35,7 @@ import (
 
 // checkRequest refuses what this host or a file shows to be wrong.
 func (r *run) checkRequest(ctx context.Context) error {
-	if err := checkResources(r.request, r.session.Info); err != nil {
+	if err := r.checkLimits(ctx); err != nil {
 		return err
 	}
 	if err := r.checkMounts(); err != nil {
@@ -60,6 +60,18 @@ func (r *run) warnOfTag() {
 	case tagged != "" && version != "" && tagged != version:
 		r.session.Warnf("the tag of image %s is another Kubernetes version than %s", r.request.Image, version)
 	}
+}
+
+// checkLimits of nodes on the engine of the cluster, which is not asked without any.
+func (r *run) checkLimits(ctx context.Context) error {
+	if r.request.Topology == nil && requestedResources(r.request) == (infrav1.MachineResources{}) {
+		return nil
+	}
+	on, err := r.on(ctx)
+	if err != nil {
+		return err
+	}
+	return checkResources(r.request, on.Info)
 }
 
 // checkResources compares the limits of each node with what it needs and with what the

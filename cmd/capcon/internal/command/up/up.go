@@ -43,6 +43,11 @@ type run struct {
 	// trace of the command; nil where none was requested.
 	trace *trace.Recording
 	board *progress.Board
+
+	// engineName of the ContainerEngine that the cluster is on; empty = it is on the engine of the session.
+	engineName string
+	// target is the session on that engine; nil until it is needed.
+	target *session.Session
 }
 
 // run creates or updates the cluster, and waits for it.
@@ -71,6 +76,9 @@ func (r *run) upWithin(ctx context.Context) (management.Snapshot, error) {
 	limited, cancel := session.Within(ctx, r.request.Timeout)
 	defer cancel()
 	r.board.Finished(session.StepEngine, r.session.ChosenEngine())
+	if err := r.findEngine(limited); err != nil {
+		return management.Snapshot{}, r.timedOut(limited, err)
+	}
 	if err := r.checkRequest(ctx); err != nil {
 		return management.Snapshot{}, err
 	}
@@ -105,7 +113,7 @@ func (r *run) settle(ctx context.Context) (registry *localregistry.Registry, err
 		return nil, err
 	}
 	r.trace.WatchObjects(ctx)
-	present, err := r.session.Read(ctx, r.request.Name)
+	present, err := r.read(ctx)
 	switch {
 	case err != nil:
 	case present.Deleting:
@@ -129,7 +137,11 @@ func (r *run) settle(ctx context.Context) (registry *localregistry.Registry, err
 	return r.findRegistry(ctx)
 }
 
+// findRegistry of this host, which nodes on the engine of another host do not reach.
 func (r *run) findRegistry(ctx context.Context) (*localregistry.Registry, error) {
+	if r.engineName != "" {
+		return nil, nil
+	}
 	registry, found, err := localregistry.Find(ctx, r.session.Engine)
 	if err != nil || !found {
 		return nil, err
