@@ -38,6 +38,14 @@ const (
 	JSON = "json"
 )
 
+// Optional is a column of a table that is not always shown, with the tab behind it.
+func Optional(shown bool, text string) string { //nolint:revive // It is a property of the table.
+	if !shown {
+		return ""
+	}
+	return text + "\t"
+}
+
 // Printer prints for users. An error of the output has nowhere to go but the output.
 type Printer struct {
 	Out, Err io.Writer

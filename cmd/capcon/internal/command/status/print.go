@@ -17,10 +17,13 @@ limitations under the License.
 package status
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
@@ -41,10 +44,12 @@ func printReport(a *session.App, result Report, options options) error {
 		}
 		return nil
 	}
-	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\tSTATE"}
+	elsewhere := slices.ContainsFunc(result.Clusters, func(cluster ClusterReport) bool { return cluster.EngineName != "" })
+	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\t" + output.Optional(elsewhere, "ENGINE") + "STATE"}
 	for _, cluster := range result.Clusters {
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s", cluster.Name, cluster.KubernetesVersion,
-			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Desired, cluster.Workers.Ready, cluster.Workers.Desired, cluster.State))
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s%s", cluster.Name, cluster.KubernetesVersion,
+			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Desired, cluster.Workers.Ready, cluster.Workers.Desired,
+			output.Optional(elsewhere, cmp.Or(cluster.EngineName, "-")), cluster.State))
 	}
 	if err := a.Table(lines); err != nil {
 		return err

@@ -66,12 +66,14 @@ type planeReport struct {
 
 // ClusterReport is the status of a cluster.
 type ClusterReport struct {
-	Namespace         string      `json:"namespace"`
-	Name              string      `json:"name"`
-	KubernetesVersion string      `json:"kubernetesVersion,omitempty"`
-	ControlPlanes     countReport `json:"controlPlanes"`
-	Workers           countReport `json:"workers"`
-	Available         bool        `json:"available"`
+	Namespace         string `json:"namespace"`
+	Name              string `json:"name"`
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+	// EngineName of the ContainerEngine that it is on.
+	EngineName    string      `json:"engineName,omitempty"`
+	ControlPlanes countReport `json:"controlPlanes"`
+	Workers       countReport `json:"workers"`
+	Available     bool        `json:"available"`
 	// State in a few words, with what the cluster waits for.
 	State    string               `json:"state"`
 	Deleting bool                 `json:"deleting,omitempty"`
@@ -195,6 +197,9 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 		Namespace: cluster.Namespace, Name: cluster.Name,
 		Available: snapshot.Available, State: snapshot.State(), Deleting: snapshot.Deleting, Power: snapshot.Power, Troubles: snapshot.Troubles,
 	}
+	if observed.Infrastructure != nil {
+		result.EngineName = observed.Infrastructure.Spec.EngineName
+	}
 	if !snapshot.Deleting {
 		result.Troubles = append(result.Troubles, certs.Troubles(ctx, s, observed)...)
 	}
@@ -242,9 +247,10 @@ func stateOfContainers(ctx context.Context, s *session.Session, cluster *infrav1
 	return reported, nil
 }
 
-// Containers that the engine has of a cluster; none without an engine, and for a cluster without any.
+// Containers that the engine of the session has of a cluster; none without an engine, for a cluster without any, and for one on the
+// engine of another host.
 func Containers(ctx context.Context, s *session.Session, cluster *infrav1.ContainerCluster) ([]engine.Container, error) {
-	if s.Engine == nil || cluster == nil || cluster.Spec.OwnerID == "" {
+	if s.Engine == nil || cluster == nil || cluster.Spec.OwnerID == "" || cluster.Spec.EngineName != "" {
 		return nil, nil
 	}
 	return s.Records.ListContainers(ctx, identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID})

@@ -142,3 +142,13 @@ func TestStatusWatch(t *testing.T) {
 	commandtest.Contains(t, w.MustFail("status", "dmeo", "--watch"), `cluster "dmeo" not found`)
 	commandtest.Contains(t, w.MustFail("status", "--watch", "-o", "json"), "omit --output")
 }
+
+// TestStatusOnEngine: the status of a cluster on the engine of another host says on which.
+func TestStatusOnEngine(t *testing.T) {
+	t.Parallel()
+	w, _ := commandtest.WithEngine(t)
+	for _, args := range [][]string{{"status"}, {"status", "demo"}} {
+		commandtest.Contains(t, w.MustNotYet(args...), "WORKERS  ENGINE  STATE", "0/0  build  ")
+	}
+	commandtest.Contains(t, w.MustNotYet("status", "-o", "json"), `"engineName": "build"`)
+}
