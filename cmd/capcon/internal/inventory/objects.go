@@ -40,6 +40,8 @@ const (
 // Object is one that carries one of the provider's labels.
 type Object struct {
 	Kind Kind
+	// Engine is the name of the ContainerEngine that it is on; empty = it is on the engine of the management plane.
+	Engine string
 	// ID of a container: another may get its name.
 	ID, Name string
 	// Owner of it; empty of networks, which clusters share, of planes and of

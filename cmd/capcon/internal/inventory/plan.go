@@ -111,8 +111,10 @@ type World struct {
 	// Records are of the clusters that this user created with capcon.
 	Records []Record
 	Now     time.Time
+	// Unreached says why the engines of some ContainerEngines are not, whose objects are missing.
+	Unreached []error
 	// All: also what may belong to a manager that does not answer or is not
-	// known. Named are owner IDs for which that is so, and of clusters that were
+	// known, on the engine of the management plane. On others, management planes of their hosts are not asked. Named are owner IDs for which that is so, and of clusters that were
 	// moved away.
 	All   bool
 	Named []string
@@ -173,7 +175,11 @@ func (w World) decide(object Object, before []Decision) Decision {
 const probeLifetime = time.Minute
 
 func (w World) decideProbe(object Object) Decision {
-	if w.Now.Sub(object.CreatedAt) < probeLifetime {
+	lifetime := probeLifetime
+	if object.Engine != "" {
+		lifetime = creationLifetime // The clock of its host may differ.
+	}
+	if w.Now.Sub(object.CreatedAt) < lifetime {
 		return keep(object, "probe container in use")
 	}
 	return remove(object, "orphaned probe container")
@@ -205,7 +211,7 @@ func (w World) decideOwned(object Object) Decision {
 	switch {
 	case why == "":
 		return remove(object, "orphaned: its cluster was created by this user's capcon, and is in no management plane")
-	case w.All && !record.Moved:
+	case w.All && !record.Moved && object.Engine == "":
 		return remove(object, why+"; selected by --all")
 	case slices.Contains(w.Named, object.Owner.ID):
 		return remove(object, why+"; selected by --owner")
@@ -253,6 +259,7 @@ func (w World) decideNetwork(object Object, before []Decision) Decision {
 	var removed []string
 	for _, decision := range before {
 		switch {
+		case decision.Engine != object.Engine:
 		case decision.Remove:
 			removed = append(removed, decision.Name)
 		case slices.Contains(decision.Networks, object.Name):
@@ -266,15 +273,24 @@ func (w World) decideNetwork(object Object, before []Decision) Decision {
 	}
 	for _, manager := range w.Managers {
 		for _, cluster := range manager.Clusters {
-			if cluster.Network == object.Name {
+			// Engines of another management cluster have names of their own.
+			if cluster.Network == object.Name && (!manager.Plane || cluster.Engine == object.Engine) {
 				return keep(object, fmt.Sprintf("used by cluster %s/%s of %s", cluster.Owner.Namespace, cluster.Owner.Cluster, manager.Name))
 			}
 		}
-		if manager.Plane && object.Name == network.DefaultName {
+		if manager.Plane && object.Name == network.DefaultName && object.Engine == "" {
 			return keep(object, fmt.Sprintf("reserved for %s", manager.Name))
 		}
 	}
+	if object.Engine != "" && object.Name == network.DefaultName && w.hasPlane(object.Engine) {
+		return keep(object, "reserved for the management plane of its host")
+	}
 	return remove(object, "unused network of this provider")
+}
+
+// hasPlane reports whether an engine has a management plane.
+func (w World) hasPlane(engine string) bool {
+	return slices.ContainsFunc(w.Objects, func(object Object) bool { return object.Engine == engine && object.Role == identity.RolePlane })
 }
 
 func keep(object Object, reason string) Decision { return Decision{Object: object, Reason: reason} }

@@ -23,6 +23,10 @@ import (
 	"os"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
@@ -32,19 +36,80 @@ import (
 // own.
 const KubeconfigsUsage = "kubeconfig of another management cluster to query; can be repeated"
 
-// Inventory lists the engine and all managers that may have clusters on it. The engine is
+// Inventory lists the engine, those of other hosts that are reached, and all managers that may have clusters on it. Engines are
 // listed first: what a manager creates meanwhile is then missing from the list,
-// instead of being taken for orphaned.
-func (s *Session) Inventory(ctx context.Context, kubeconfigs []string) (inventory.World, error) {
+// instead of being taken for orphaned. Reached has the sessions on the engines by the names of their ContainerEngines.
+func (s *Session) Inventory(ctx context.Context, kubeconfigs []string) (world inventory.World, reached map[string]*Session, err error) {
 	objects, err := inventory.Collect(ctx, s.Engine)
 	if err != nil {
-		return inventory.World{}, err
+		return inventory.World{}, nil, err
 	}
-	world := inventory.World{Objects: objects, Now: s.Now()}
-	for _, name := range planeNames(objects) {
+	world = inventory.World{Objects: objects, Now: s.Now()}
+	if reached, err = s.collectElsewhere(ctx, &world); err != nil {
+		return inventory.World{}, nil, err
+	}
+	err = s.addManagers(ctx, &world, planeNames(objects), kubeconfigs)
+	return world, reached, errors.Join(err, ctx.Err())
+}
+
+// collectElsewhere adds the objects of engines of other hosts to those of this one, and why some are not reached. One that is lost has
+// none.
+func (s *Session) collectElsewhere(ctx context.Context, world *inventory.World) (reached map[string]*Session, err error) {
+	reached = map[string]*Session{"": s}
+	engines, err := s.knownEngines(ctx)
+	if err != nil {
+		return nil, err
+	}
+	seen := []string{s.Info.StorageID}
+	for i := range engines {
+		if ptr.Deref(engines[i].Spec.Lost, false) {
+			continue
+		}
+		on, err := s.On(ctx, &engines[i])
+		if err != nil {
+			world.Unreached = append(world.Unreached, err)
+			continue
+		}
+		if id := on.Info.StorageID; id != "" && slices.Contains(seen, id) {
+			continue // It is this engine, or has two objects.
+		}
+		objects, err := inventory.Collect(ctx, on.Engine)
+		if err != nil {
+			world.Unreached = append(world.Unreached, fmt.Errorf("engine %q: %w", on.EngineName, err))
+			continue
+		}
+		for j := range objects {
+			objects[j].Engine = on.EngineName
+		}
+		world.Objects = append(world.Objects, objects...)
+		seen, reached[on.EngineName] = append(seen, on.Info.StorageID), on
+	}
+	return reached, nil
+}
+
+// knownEngines of other hosts; none while there is no management plane that knows them.
+func (s *Session) knownEngines(ctx context.Context) ([]infrav1.ContainerEngine, error) {
+	_, err := s.ReachPlane(ctx)
+	var foreign *plane.ForeignError
+	switch {
+	case errors.As(err, &foreign):
+		return nil, nil
+	case err != nil || s.Client == nil:
+		return nil, err
+	}
+	engines, err := s.ContainerEngines(ctx)
+	if meta.IsNoMatchError(err) {
+		return nil, nil // The management plane is of an earlier release.
+	}
+	return engines, err
+}
+
+// addManagers that may have clusters on the engines.
+func (s *Session) addManagers(ctx context.Context, world *inventory.World, planes, kubeconfigs []string) error {
+	for _, name := range planes {
 		manager, found, err := s.queryPlane(ctx, name)
 		if err != nil {
-			return inventory.World{}, err
+			return err
 		}
 		if found {
 			world.Managers = append(world.Managers, manager)
@@ -53,12 +118,12 @@ func (s *Session) Inventory(ctx context.Context, kubeconfigs []string) (inventor
 	for _, path := range kubeconfigs {
 		kubeconfig, err := os.ReadFile(path)
 		if err != nil {
-			return inventory.World{}, fmt.Errorf("read kubeconfig of a management cluster: %w", err)
+			return fmt.Errorf("read kubeconfig of a management cluster: %w", err)
 		}
 		world.Managers = append(world.Managers, s.queryManager(ctx, inventory.Manager{Name: "management cluster " + path}, kubeconfig))
 	}
 	world.Records = s.Records.Update(world.Managers...)
-	return world, ctx.Err()
+	return nil
 }
 
 // planeNames of the engine, capcon's own first.

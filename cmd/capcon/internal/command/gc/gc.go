@@ -18,6 +18,7 @@ limitations under the License.
 package gc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,10 +48,11 @@ func Command(a *session.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "gc",
 		Short: "List orphaned resources; delete them with --yes",
-		Long: "List resources on the engine whose owner is not a cluster of an available management cluster, with the\n" +
-			"reason of each decision, and delete them with --yes: containers, then networks, then volumes. Resources\n" +
+		Long: "List resources on the engine, and on those of other hosts (\"capcon engine list\"), whose owner is not a cluster of an\n" +
+			"available management cluster, with the reason of each decision, and delete them with --yes: containers, then networks, then volumes. Resources\n" +
 			"that may belong to a management cluster that is unavailable or unknown are kept, unless --owner\n" +
-			"selects their owner, or --all is set. Resources without the labels of the provider are never\n" +
+			"selects their owner, or, on the engine of the management plane, --all is set. If an engine is not reached,\n" +
+			"garbage collection continues with the others, and the exit code is 1. Resources without the labels of the provider are never\n" +
 			"deleted.",
 		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig\n  capcon gc --owner 0a1b2c3d4e5f --yes",
 		Args:    cobra.NoArgs,
@@ -71,13 +73,15 @@ func Command(a *session.App) *cobra.Command {
 // decisionReport is an element of the output of gc with "-o json": an interface
 // that scripts rely on.
 type decisionReport struct {
-	Action    string         `json:"action"`
-	Kind      inventory.Kind `json:"kind"`
-	Name      string         `json:"name"`
-	Namespace string         `json:"namespace,omitempty"`
-	Cluster   string         `json:"cluster,omitempty"`
-	OwnerID   string         `json:"ownerID,omitempty"`
-	Reason    string         `json:"reason"`
+	Action string         `json:"action"`
+	Kind   inventory.Kind `json:"kind"`
+	Name   string         `json:"name"`
+	// EngineName of the ContainerEngine that it is on.
+	EngineName string `json:"engineName,omitempty"`
+	Namespace  string `json:"namespace,omitempty"`
+	Cluster    string `json:"cluster,omitempty"`
+	OwnerID    string `json:"ownerID,omitempty"`
+	Reason     string `json:"reason"`
 }
 
 // The actions of gc.
@@ -87,17 +91,17 @@ const (
 )
 
 func run(ctx context.Context, s *session.Session, options options) error {
-	world, err := s.Inventory(ctx, options.kubeconfigs)
+	world, reached, err := s.Inventory(ctx, options.kubeconfigs)
 	if err != nil {
 		return err
 	}
 	world.All, world.Named = options.all, options.owners
 	decisions := inventory.Plan(world)
 	err = s.Print(options.output, decisionReports(decisions), func() error { return printDecisions(s.App, decisions, options) })
-	if err != nil || !options.yes {
-		return err
+	if err == nil && options.yes {
+		err = sweep(ctx, reached, world, decisions, options)
 	}
-	return sweep(ctx, s, world, decisions, options)
+	return errors.Join(append([]error{err}, world.Unreached...)...)
 }
 
 func decisionReports(decisions []inventory.Decision) []decisionReport {
@@ -107,7 +111,7 @@ func decisionReports(decisions []inventory.Decision) []decisionReport {
 		if d.Remove {
 			action = actionRemove
 		}
-		reports = append(reports, decisionReport{action, d.Kind, d.Name, d.Owner.Namespace, d.Owner.Cluster, d.Owner.ID, d.Reason})
+		reports = append(reports, decisionReport{action, d.Kind, d.Name, d.Engine, d.Owner.Namespace, d.Owner.Cluster, d.Owner.ID, d.Reason})
 	}
 	return reports
 }
@@ -117,7 +121,8 @@ func printDecisions(a *session.App, decisions []inventory.Decision, options opti
 		a.Printf("No resources of this provider found on the engine.")
 		return nil
 	}
-	lines := []string{"ACTION\tKIND\tNAME\tCLUSTER\tREASON"}
+	elsewhere := slices.ContainsFunc(decisions, func(d inventory.Decision) bool { return d.Engine != "" })
+	lines := []string{"ACTION\tKIND\tNAME\tCLUSTER\t" + output.Optional(elsewhere, "ENGINE") + "REASON"}
 	count := 0
 	for _, report := range decisionReports(decisions) {
 		cluster := "-"
@@ -127,7 +132,8 @@ func printDecisions(a *session.App, decisions []inventory.Decision, options opti
 		if report.Action == actionRemove {
 			count++
 		}
-		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s", report.Action, report.Kind, report.Name, cluster, report.Reason))
+		lines = append(lines, fmt.Sprintf("%s\t%s\t%s\t%s\t%s%s",
+			report.Action, report.Kind, report.Name, cluster, output.Optional(elsewhere, cmp.Or(report.EngineName, "-")), report.Reason))
 	}
 	if err := a.Table(lines); err != nil {
 		return err
@@ -145,14 +151,15 @@ func printDecisions(a *session.App, decisions []inventory.Decision, options opti
 
 // sweep removes what was decided, in the order of the decisions, and continues
 // after errors.
-func sweep(ctx context.Context, s *session.Session, world inventory.World, decisions []inventory.Decision, options options) error {
+func sweep(ctx context.Context, reached map[string]*session.Session, world inventory.World, decisions []inventory.Decision, options options) error {
 	var failed []error
+	s := reached[""]
 	for _, decision := range decisions {
 		if !decision.Remove {
 			continue
 		}
 		result := "removed"
-		gone, err := removeObject(ctx, s, decision.Object)
+		gone, err := removeObject(ctx, reached[decision.Engine], decision.Object)
 		switch {
 		case err != nil:
 			failed = append(failed, err)
@@ -165,7 +172,7 @@ func sweep(ctx context.Context, s *session.Session, world inventory.World, decis
 		}
 	}
 	if len(failed) == 0 {
-		failed = forgetOrphans(ctx, s, world, decisions, options)
+		failed = forgetOrphans(ctx, reached, world, decisions, options)
 	}
 	return errors.Join(failed...)
 }
@@ -190,10 +197,15 @@ func removeObject(ctx context.Context, s *session.Session, object inventory.Obje
 	return true, nil
 }
 
-// forgetOrphans of which nothing is left: their kubeconfigs and contexts lead nowhere.
-func forgetOrphans(ctx context.Context, s *session.Session, world inventory.World, decisions []inventory.Decision, options options) (failed []error) {
+// forgetOrphans of which nothing is left: their kubeconfigs and contexts lead nowhere. What an engine that is not reached has is not
+// known.
+func forgetOrphans(ctx context.Context, reached map[string]*session.Session, world inventory.World, decisions []inventory.Decision, options options) (failed []error) {
+	s := reached[""]
 	for _, name := range s.Records.Names() {
 		saved, _ := s.Records.Get(name)
+		if reached[saved.EngineName] == nil {
+			continue
+		}
 		ofIt := func(remove bool) bool {
 			return slices.ContainsFunc(decisions, func(d inventory.Decision) bool {
 				return d.Owner.ID == saved.OwnerID && d.Owner.ID != "" && d.Remove == remove

@@ -26,10 +26,13 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -185,5 +188,94 @@ func TestForget(t *testing.T) {
 		if left := w.Containers(); !slices.Contains(left, "lost-a") {
 			t.Errorf("%v removed what was forgotten; left are %v", command, left)
 		}
+	}
+}
+
+// TestGCOnEngines: engines of other hosts are looked at too, and one that is not reached keeps what is known of it.
+func TestGCOnEngines(t *testing.T) {
+	t.Parallel()
+	all := []string{"demo-a", "lost-a", "strange-a"}
+	cases := map[string]struct {
+		reason string
+		change func(w *commandtest.World, build *simulated.Engine)
+		args   []string
+		code   int
+		want   []string
+		// left on the engine of the other host.
+		left []string
+	}{
+		"DryRun": {
+			reason: "Without --yes nothing happens.",
+			want: []string{
+				"ACTION  KIND  NAME  CLUSTER  ENGINE  REASON", "remove  container  lost-a  default/lost  build  orphaned", "remove  container  here-a  default/here  -  orphaned",
+				"keep  container  demo-a  default/demo  build  its cluster is in management plane capcon-plane",
+			},
+			left: all,
+		},
+		"Yes": {reason: "What is orphaned goes.", args: []string{"--yes"}, want: []string{"removed container lost-a"}, left: []string{"demo-a", "strange-a"}},
+		"All": {
+			reason: "A management plane of that host may have it, which is not asked.",
+			args:   []string{"--yes", "--all"}, want: []string{"keep  container  strange-a"}, left: []string{"demo-a", "strange-a"},
+		},
+		"Owner": {reason: "The user names it.", args: []string{"--yes", "--owner", "strange-id"}, want: []string{"removed container strange-a"}, left: []string{"demo-a"}},
+		"Twice": {
+			reason: "Two objects of one engine are one.",
+			change: func(w *commandtest.World, build *simulated.Engine) {
+				w.AddEngine("twin")
+				w.Engines["twin.example.org"] = build
+				commandtest.Update(w, "twin", &infrav1.ContainerEngine{}, func(e *infrav1.ContainerEngine) { e.Annotations = nil })
+			},
+			args: []string{"--yes"}, want: []string{"removed container lost-a"}, left: []string{"demo-a", "strange-a"},
+		},
+		"Lost": {
+			reason: "It is gone with all that was on it, as its administrator says.",
+			change: func(w *commandtest.World, _ *simulated.Engine) {
+				commandtest.Update(w, "build", &infrav1.ContainerEngine{}, func(e *infrav1.ContainerEngine) { e.Spec.Lost = ptr.To(true) })
+			},
+			args: []string{"--yes"}, want: []string{"removed container here-a"}, left: all,
+		},
+		"Unreachable": {
+			reason: "The others are garbage-collected.",
+			change: func(w *commandtest.World, _ *simulated.Engine) { w.BreakEngine("build", "connection refused") },
+			args:   []string{"--yes"}, code: 1,
+			want: []string{"removed container here-a", `engine "build": the management plane does not reach it: Unreachable: connection refused`, "capcon engine add build"}, left: all,
+		},
+		"Fails": {
+			reason: "It is reached, and does not respond to what follows.",
+			change: func(_ *commandtest.World, build *simulated.Engine) {
+				build.FailNext("ListContainers", errors.New("broken pipe"))
+			},
+			args: []string{"--yes"}, code: 1, want: []string{"removed container here-a", `engine "build": list containers: broken pipe`}, left: all,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, build := commandtest.WithEngine(t)
+			for _, name := range []string{"lost", "strange"} {
+				w.AddContainerOn(build, name+"-a", identity.Owner{Namespace: "default", Cluster: name, ID: name + "-id"}, identity.RoleWorker)
+			}
+			w.AddContainer("here-a", "here", "here-id", identity.RoleWorker)
+			must.Succeed(t, errors.Join(w.Directory().Save("lost", state.Cluster{OwnerID: "lost-id", Plane: "plane", EngineName: "build"}),
+				w.Directory().Save("here", state.Cluster{OwnerID: "here-id", Plane: "plane"})))
+			if tc.change != nil {
+				tc.change(w, build)
+			}
+			code, out, errs := w.Run(append([]string{"gc"}, tc.args...)...)
+			if code != tc.code {
+				t.Errorf("%s\ngc ended with %d", tc.reason, code)
+			}
+			commandtest.Contains(t, out+errs, tc.want...)
+			var left []string
+			for _, container := range must.Get(build.ListContainers(t.Context(), nil))(t) {
+				left = append(left, container.Name)
+			}
+			if !slices.Equal(left, tc.left) {
+				t.Errorf("%s\nLeft are %v, want %v", tc.reason, left, tc.left)
+			}
+			if _, known, err := w.Directory().Load("lost"); err != nil || known != slices.Contains(left, "lost-a") {
+				t.Errorf("%s\nThe record remains: %t, %v", tc.reason, known, err)
+			}
+		})
 	}
 }

@@ -20,6 +20,7 @@ package get
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func ListCommand(a *session.App) *cobra.Command {
 		Use:   "list [NAME]",
 		Short: "List the clusters on the engine and their resources",
 		Long: "List the clusters of all available management clusters on the engine, and their\n" +
-			"containers, networks and volumes. Orphaned resources are listed too; \"capcon gc\" shows\n" +
+			"containers, networks and volumes, also on engines of other hosts. Orphaned resources are listed too; \"capcon gc\" shows\n" +
 			"which can be deleted. With a name, each container is listed.",
 		Example: "  capcon list\n  capcon list demo -o json",
 		Args:    cobra.MaximumNArgs(1),
@@ -81,6 +82,8 @@ type ownedReport struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	OwnerID   string `json:"ownerID,omitempty"`
+	// EngineName of the ContainerEngine that it is on.
+	EngineName string `json:"engineName,omitempty"`
 	// Manager that has the cluster; empty where none that answers does.
 	Manager    string        `json:"manager,omitempty"`
 	Containers []ownedObject `json:"containers"`
@@ -98,12 +101,12 @@ type ownedObject struct {
 }
 
 func list(ctx context.Context, s *session.Session, options listOptions) error {
-	world, err := s.Inventory(ctx, options.kubeconfigs)
+	world, _, err := s.Inventory(ctx, options.kubeconfigs)
 	if err != nil {
 		return err
 	}
 	result := listingOf(world, options.name)
-	return s.Print(options.output, result, func() error {
+	err = s.Print(options.output, result, func() error {
 		if err := printListing(s.App, result); err != nil || options.name == "" {
 			return err
 		}
@@ -112,6 +115,7 @@ func list(ctx context.Context, s *session.Session, options listOptions) error {
 		}
 		return listedNowhere(ctx, s, world, options.name)
 	})
+	return errors.Join(append([]error{err}, world.Unreached...)...)
 }
 
 func listedNowhere(ctx context.Context, s *session.Session, world inventory.World, name string) error {
@@ -130,37 +134,37 @@ func listedNowhere(ctx context.Context, s *session.Session, world inventory.Worl
 func listingOf(world inventory.World, name string) listing {
 	result := listing{Managers: []managerReport{}, Clusters: []ownedReport{}}
 	var seen []string
-	add := func(owner identity.Owner, manager, network string) {
+	add := func(owner identity.Owner, manager string, cluster inventory.Cluster) {
 		if name != "" && owner.Cluster != name || owner.ID != "" && slices.Contains(seen, owner.ID) {
 			return
 		}
 		seen = append(seen, owner.ID)
-		result.Clusters = append(result.Clusters, ownedBy(world.Objects, owner, manager, network))
+		result.Clusters = append(result.Clusters, ownedBy(world.Objects, owner, manager, cluster))
 	}
 	for _, manager := range world.Managers {
 		result.Managers = append(result.Managers, managerReport{manager.Name, manager.Answers, manager.Detail})
 		for _, cluster := range manager.Clusters {
-			add(cluster.Owner, manager.Name, cluster.Network)
+			add(cluster.Owner, manager.Name, cluster)
 		}
 	}
 	for _, object := range world.Objects {
 		if object.Owner.ID != "" {
-			add(object.Owner, "", "")
+			add(object.Owner, "", inventory.Cluster{Engine: object.Engine})
 		}
 	}
 	return result
 }
 
 // ownedBy an owner, of the objects.
-func ownedBy(objects []inventory.Object, owner identity.Owner, manager, network string) ownedReport {
+func ownedBy(objects []inventory.Object, owner identity.Owner, manager string, cluster inventory.Cluster) ownedReport {
 	result := ownedReport{
-		Namespace: owner.Namespace, Name: owner.Cluster, OwnerID: owner.ID, Manager: manager,
+		Namespace: owner.Namespace, Name: owner.Cluster, OwnerID: owner.ID, Manager: manager, EngineName: cluster.Engine,
 		Containers: []ownedObject{}, Networks: []string{}, Volumes: []string{},
 	}
-	on := []string{network}
+	on := []string{cluster.Network}
 	for _, object := range objects {
 		switch {
-		case object.Kind == inventory.Network && slices.Contains(on, object.Name):
+		case object.Kind == inventory.Network && object.Engine == cluster.Engine && slices.Contains(on, object.Name):
 			result.Networks = append(result.Networks, object.Name)
 		case owner.ID == "" || object.Owner.ID != owner.ID:
 		case object.Kind == inventory.Container:
@@ -186,15 +190,16 @@ func printListing(a *session.App, result listing) error {
 		return nil
 	}
 	orphans := 0
-	lines := []string{"CLUSTER\tMANAGED BY\tOWNER ID\tCONTAINERS\tNETWORKS\tVOLUMES"}
+	elsewhere := slices.ContainsFunc(result.Clusters, func(cluster ownedReport) bool { return cluster.EngineName != "" })
+	lines := []string{"CLUSTER\tMANAGED BY\tOWNER ID\t" + output.Optional(elsewhere, "ENGINE") + "CONTAINERS\tNETWORKS\tVOLUMES"}
 	for _, cluster := range result.Clusters {
 		manager := cluster.Manager
 		if manager == "" {
 			manager = "none available"
 			orphans++
 		}
-		lines = append(lines, fmt.Sprintf("%s/%s\t%s\t%s\t%s\t%s\t%s", cluster.Namespace, cluster.Name, manager, cluster.OwnerID,
-			cluster.running(), output.OrNone(cluster.Networks), cluster.volumes()))
+		lines = append(lines, fmt.Sprintf("%s/%s\t%s\t%s\t%s%s\t%s\t%s", cluster.Namespace, cluster.Name, manager, cluster.OwnerID,
+			output.Optional(elsewhere, cmp.Or(cluster.EngineName, "-")), cluster.running(), output.OrNone(cluster.Networks), cluster.volumes()))
 	}
 	a.Printf("")
 	if err := a.Table(lines); err != nil {

@@ -48,3 +48,15 @@ func TestList(t *testing.T) {
 	w.Plane.Current = plane.State{ID: "plane", Exists: true, Detail: "is starting"}
 	commandtest.Contains(t, w.MustRun("list"), "not ready: is starting", "default/demo")
 }
+
+// TestListOnEngine: a cluster on the engine of another host has its resources there.
+func TestListOnEngine(t *testing.T) {
+	t.Parallel()
+	w, _ := commandtest.WithEngine(t)
+	commandtest.Contains(t, w.MustRun("list"), "OWNER ID  ENGINE  CONTAINERS", "default/demo  management plane capcon-plane  demo-id  build  1, 1 running")
+	commandtest.Contains(t, w.MustRun("list", "demo", "-o", "json"), `"engineName": "build"`)
+	commandtest.Contains(t, w.MustRun("list", "demo"), "demo-a  control-plane  demo-a  running")
+	w.BreakEngine("build", "connection refused")
+	commandtest.Contains(t, w.MustFail("list"), "default/demo  management plane capcon-plane  demo-id  build  0, 0 running",
+		`engine "build": the management plane does not reach it`, "capcon engine add build")
+}
