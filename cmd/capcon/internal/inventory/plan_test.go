@@ -37,6 +37,12 @@ func node(id string) Object {
 	return Object{Kind: Container, Name: "node-" + id, Owner: owned(id), Role: identity.RoleWorker, Networks: []string{"capcon"}}
 }
 
+// on the engine of another host.
+func on(object Object) Object {
+	object.Engine = "build"
+	return object
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
@@ -56,6 +62,34 @@ func TestPlan(t *testing.T) {
 			"What a manager has stays, and so does its network.",
 			World{Managers: []Manager{plane}, Objects: []Object{net("capcon", "node-known"), node("known")}},
 			[]string{"keep node-known: its cluster is in plane", "keep capcon: used by container node-known"},
+		},
+		"NetworkOfAnotherEngine": {
+			"One of the same name is another one.",
+			World{Managers: []Manager{plane}, Objects: []Object{net("capcon"), on(net("capcon")), on(node("known"))}},
+			[]string{"keep node-known: its cluster is in plane", "keep capcon: used by cluster", "keep capcon: used by container node-known"},
+		},
+		"UnusedOfAnotherEngine": {
+			"The management plane is not there.",
+			World{Managers: []Manager{plane}, Objects: []Object{on(net("capcon"))}},
+			[]string{"remove capcon: unused network"},
+		},
+		"ClusterOfAnotherEngine": {
+			"A cluster is on one engine.",
+			World{
+				Managers: []Manager{{Name: "plane", Plane: true, Answers: true, Clusters: []Cluster{{Owner: owned("known"), Engine: "build", Network: "net"}}}},
+				Objects:  []Object{net("net"), on(net("net"))},
+			},
+			[]string{"remove net: unused network", "keep net: used by cluster"},
+		},
+		"PlaneOfAnotherEngine": {
+			"Its host has clusters of its own.",
+			World{Managers: []Manager{plane}, Objects: []Object{on(net("capcon")), on(Object{Kind: Container, Name: "theirs", Role: identity.RolePlane})}},
+			[]string{"keep theirs: belongs to a management plane", "keep capcon: reserved for the management plane of its host"},
+		},
+		"AllOfAnotherEngine": {
+			"Management planes of its host are not asked.",
+			World{All: true, Managers: []Manager{plane}, Objects: []Object{on(node("strange"))}},
+			[]string{"keep node-strange: owner not found"},
 		},
 		"KnownElsewhere": {
 			"Another management cluster counts as much.",

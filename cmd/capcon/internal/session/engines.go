@@ -138,7 +138,11 @@ func (s *Session) On(ctx context.Context, object *infrav1.ContainerEngine) (*Ses
 		return failed(errors.New("spec.lost says that it is gone"), fmt.Sprintf("if it is back, set that to false with kubectl (\"%s kubeconfig --management\")", s.Program))
 	}
 	reachable := conditions.Get(object, infrav1.EngineReachableCondition)
-	if reachable != nil && reachable.Status == metav1.ConditionFalse && reachable.ObservedGeneration == object.Generation {
+	switch {
+	case reachable == nil, reachable.Status == metav1.ConditionUnknown, reachable.ObservedGeneration < object.Generation:
+		return failed(errors.New("the management plane has not connected to it yet"),
+			fmt.Sprintf("run the command again when \"%s engine list\" says that it is Ready", s.Program))
+	case reachable.Status == metav1.ConditionFalse:
 		return failed(fmt.Errorf("the management plane does not reach it: %s: %s", reachable.Reason, management.OneLine(reachable.Message)), correct)
 	}
 	on, err := s.connectTo(ctx, object)

@@ -48,12 +48,12 @@ func Command(a *session.App) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "gc",
 		Short: "List orphaned resources; delete them with --yes",
-		Long: "List resources on the engine, and on those of other hosts (\"capcon engine list\"), whose owner is not a cluster of an\n" +
-			"available management cluster, with the reason of each decision, and delete them with --yes: containers, then networks, then volumes. Resources\n" +
-			"that may belong to a management cluster that is unavailable or unknown are kept, unless --owner\n" +
-			"selects their owner, or, on the engine of the management plane, --all is set. If an engine is not reached,\n" +
-			"garbage collection continues with the others, and the exit code is 1. Resources without the labels of the provider are never\n" +
-			"deleted.",
+		Long: "List resources on the engine, and on those of other hosts (\"capcon engine list\"), whose owner is not a\n" +
+			"cluster of an available management cluster, with the reason of each decision, and delete them with --yes:\n" +
+			"containers, then networks, then volumes. Resources that may belong to a management cluster that is\n" +
+			"unavailable or unknown are kept, unless --owner selects their owner, or, on the engine of the management\n" +
+			"plane, --all is set. If an engine is not reached, the others are looked at, and the exit code is 1. Resources\n" +
+			"without the labels of the provider are never deleted.",
 		Example: "  capcon gc\n  capcon gc --yes\n  capcon gc --kubeconfig my-management-cluster.kubeconfig\n  capcon gc --owner 0a1b2c3d4e5f --yes",
 		Args:    cobra.NoArgs,
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {

@@ -49,8 +49,8 @@ func ListCommand(a *session.App) *cobra.Command {
 		Use:   "list [NAME]",
 		Short: "List the clusters on the engine and their resources",
 		Long: "List the clusters of all available management clusters on the engine, and their\n" +
-			"containers, networks and volumes, also on engines of other hosts. Orphaned resources are listed too; \"capcon gc\" shows\n" +
-			"which can be deleted. With a name, each container is listed.",
+			"containers, networks and volumes, also on engines of other hosts. Orphaned resources are listed\n" +
+			"too; \"capcon gc\" shows which can be deleted. With a name, each container is listed.",
 		Example: "  capcon list\n  capcon list demo -o json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {

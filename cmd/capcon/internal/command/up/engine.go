@@ -21,11 +21,8 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/cluster-api/util/conditions"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/images"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
@@ -91,24 +88,14 @@ func (r *run) checkPlace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	program := r.session.Program
 	if ptr.Deref(object.Spec.Maintenance, false) {
 		return &session.EngineError{
 			Name: object.Name, Err: errors.New("no clusters are created on it (spec.maintenance)"),
-			Remedy: fmt.Sprintf("use another one, or run \"%s engine drain %s --undo\"", program, object.Name),
+			Remedy: fmt.Sprintf("use another one, or run \"%s engine drain %s --undo\"", r.session.Program, object.Name),
 		}
 	}
-	if r.target, err = r.session.On(ctx, object); err != nil {
-		return err
-	}
-	reachable := conditions.Get(object, infrav1.EngineReachableCondition)
-	if reachable == nil || reachable.Status != metav1.ConditionTrue || reachable.ObservedGeneration < object.Generation {
-		return &session.EngineError{
-			Name: object.Name, Err: errors.New("the management plane has not connected to it yet"),
-			Remedy: fmt.Sprintf("run the command again when \"%s engine list\" says that it is Ready", program),
-		}
-	}
-	return nil
+	r.target, err = r.session.On(ctx, object)
+	return err
 }
 
 // on returns the session on the engine of the cluster, which is connected to if it has not been.
