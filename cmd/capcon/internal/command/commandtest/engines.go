@@ -25,6 +25,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/connect"
@@ -71,6 +72,8 @@ func WithEngine(t *testing.T) (w *World, build *simulated.Engine) {
 	t.Helper()
 	w = New(t)
 	w.Plane.Current = Running("plane")
+	w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceDefault}})
+	must.Succeed(t, management.Keep(t.Context(), w.Client)) // as "capcon engine add" does
 	build = w.AddEngine("build")
 	w.AddContainerOn(build, "demo-a", identity.Owner{Namespace: "default", Cluster: "demo", ID: "demo-id"}, identity.RoleControlPlane)
 	on := ContainerCluster("demo", "demo-id")

@@ -64,9 +64,15 @@ func checkLost(ctx context.Context, s *session.Session, one *deletion) error {
 	if one.force {
 		return nil
 	}
-	containers, err := s.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
+	if err := one.findEngine(ctx, s); err != nil {
+		return err
+	}
+	containers, err := one.on.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
 	if err != nil {
 		return err
+	}
+	if len(containers) == 0 && one.on != s {
+		return nil
 	}
 	if len(containers) == 0 {
 		return s.Records.CheckStorage(one.name, one.record)
@@ -150,6 +156,9 @@ func downWithoutPlane(ctx context.Context, s *session.Session, b *progress.Board
 func prepareLost(ctx context.Context, s *session.Session, b *progress.Board, name string, force bool) (*deletion, error) { //nolint:revive // It is a flag of the command.
 	record, _ := s.Records.Get(name)
 	one := &deletion{name: name, record: record, force: force}
+	if err := one.findEngine(ctx, s); err != nil {
+		return nil, err
+	}
 	containers, err := s.Records.ContainersOfOwner(ctx, name, record.OwnerID)
 	if err != nil {
 		return nil, err

@@ -272,11 +272,14 @@ func showKept(b *progress.Board, name string, err error) bool {
 func whyKept(err error) string {
 	var unproven *unprovenError
 	var unknown *records.ElsewhereError
+	var unreached *session.EngineError
 	switch {
 	case errors.As(err, &unproven):
 		return unproven.reason
 	case errors.As(err, &unknown):
 		return "unknown on this engine"
+	case errors.As(err, &unreached):
+		return "its engine is not reached"
 	}
 	return ""
 }

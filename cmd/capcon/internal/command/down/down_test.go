@@ -27,6 +27,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -153,4 +154,32 @@ func TestDownSeveralDeletesNoneIfOneIsKept(t *testing.T) {
 	}
 	commandtest.Contains(t, w.MustFail("down", "a", "B"), `NAME "B"`)
 	commandtest.Contains(t, w.MustFail("down", "a", "b", "--trace", "x.json"), "several names", "one cluster")
+}
+
+// TestDownOfAnEngine: what the engine of another host has of a cluster without objects is found there, and a record that leads to it is kept
+// while it is not reached.
+func TestDownOfAnEngine(t *testing.T) {
+	t.Parallel()
+	w, build := commandtest.WithEngine(t)
+	must.Succeed(t, w.Client.Delete(t.Context(), w.Cluster()))
+	must.Succeed(t, w.Client.Delete(t.Context(), commandtest.ContainerCluster("demo", "")))
+	commandtest.Contains(t, w.MustFail("up", "demo"), "has 1 container (owner ID demo-id), but no objects in the management plane", "capcon down demo")
+	w.BreakEngine("build", "connection refused")
+	for _, command := range [][]string{{"down", "demo"}, {"down", "--all"}, {"up", "demo"}} {
+		commandtest.Contains(t, w.MustFail(command...), `engine "build": the management plane does not reach it`)
+	}
+	running := w.Plane.Current
+	w.Plane.Current = plane.State{}
+	commandtest.Contains(t, w.MustFail("down", "demo"), `engine "build": its credentials are in the management cluster`)
+	if w.Record().EngineName != "build" {
+		t.Error("the record is gone")
+	}
+	w.Plane.Current = running
+	commandtest.Update(w, "build", &infrav1.ContainerEngine{}, func(e *infrav1.ContainerEngine) {
+		e.Status.Conditions = []metav1.Condition{{Type: infrav1.EngineReachableCondition, Status: metav1.ConditionTrue, Reason: "Reachable"}}
+	})
+	w.MustRun("down", "demo", "--keep-plane")
+	if left := must.Get(build.ListContainers(t.Context(), nil))(t); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
 }

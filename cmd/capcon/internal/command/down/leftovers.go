@@ -126,7 +126,7 @@ func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *
 			return leftoverState{}, err
 		}
 	}
-	containers, err := s.Records.ContainersOfOwner(ctx, name, one.record.OwnerID)
+	containers, err := one.engineOr(s).Records.ContainersOfOwner(ctx, name, one.record.OwnerID)
 	if err != nil {
 		return leftoverState{}, err
 	}

@@ -32,6 +32,25 @@ type deletion struct {
 	name   string
 	record state.Cluster
 	force  bool
+	// on is the session on the engine of a cluster without objects; nil = that of the command.
+	on *session.Session
+}
+
+// engineOr returns the session on the engine that the containers of the cluster are on.
+func (d *deletion) engineOr(s *session.Session) *session.Session {
+	if d.on != nil {
+		return d.on
+	}
+	return s
+}
+
+// findEngine of a cluster without objects, by its record. "Not found" on another one says nothing.
+func (d *deletion) findEngine(ctx context.Context, s *session.Session) (err error) {
+	if d.force {
+		return nil
+	}
+	d.on, err = s.Of(ctx, d.name)
+	return err
 }
 
 // unprovenError: nothing proves that no management cluster needs the containers of a cluster.
@@ -76,7 +95,7 @@ func removeOrphaned(ctx context.Context, s *session.Session, b *progress.Board, 
 	}
 	for _, container := range containers {
 		b.Waiting("cluster "+one.name, "its objects do not exist, removing container "+container.Name)
-		if err := engine.Remove(ctx, s.Engine, container); err != nil {
+		if err := engine.Remove(ctx, one.engineOr(s).Engine, container); err != nil {
 			return err //nolint:wrapcheck // It names the container.
 		}
 	}

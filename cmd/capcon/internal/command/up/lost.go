@@ -31,11 +31,17 @@ func (r *run) checkForgotten(ctx context.Context, name string, present managemen
 		return nil
 	}
 	record, _ := r.session.Records.Get(name)
-	containers, err := r.session.Records.ContainersOfOwner(ctx, name, record.OwnerID)
+	on, err := r.session.Of(ctx, name)
 	if err != nil {
 		return err
 	}
-	if len(containers) == 0 {
+	containers, err := on.Records.ContainersOfOwner(ctx, name, record.OwnerID)
+	switch {
+	case err != nil:
+		return err
+	case len(containers) == 0 && on != r.session:
+		return nil
+	case len(containers) == 0:
 		return r.session.Records.CheckStorage(name, record)
 	}
 	reason, err := r.session.KeptBecause(ctx, record)
