@@ -168,6 +168,9 @@ RemoteEngine: ## A cluster on an engine that capcon reaches through SSH alone
 RemoteEngineTLS: ## The same through TLS, on Docker
 	@$(CLUSTER) $@
 
+Engines: ## Clusters on a second engine, which stops, returns and gets other credentials, on Docker
+	@$(CLUSTER) $@
+
 list-many: ## List a thousand containers (LIST_SIZE=1000)
 	@export ENGINE="$$(lab/engine/engine.sh name)" LIST_SIZE="$${LIST_SIZE:-1000}" FORMAT=standard-verbose && \
 	  hack/test-go.sh "list-many-$$ENGINE" -count=1 -timeout=1h -v -run '^TestIntegrationConformance$$/containers/list_of_many$$' "./internal/engine/$$ENGINE"

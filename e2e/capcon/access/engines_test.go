@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The cluster-api-provider-container Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package access_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/e2e/capcon/capcontest"
+	"github.com/capi-samples/cluster-api-provider-container/test/integration"
+	"github.com/capi-samples/cluster-api-provider-container/test/must"
+)
+
+const (
+	enginesCluster = "engines-test"
+	secondEngine   = "second"
+)
+
+// TestEngines: clusters on a second engine, which is on another host: a network namespace of this machine. It stops,
+// returns, has other credentials, and is lost with a cluster on it.
+func TestEngines(t *testing.T) {
+	if integration.EngineName() != "docker" {
+		t.Skip("the second engine is Docker's, with TLS")
+	}
+	first := integration.Engine(t)
+	before := capcontest.Ours(t, first)
+	program := capcontest.Build(t, enginesCluster)
+	program.DownBeforeAndAfter()
+	host := startSecondHost(t)
+	s := &enginesTest{t: t, program: program, host: host, credentials: host.issue("client")}
+	program.MustRun(append([]string{"engine", "add", secondEngine, host.endpoint()}, s.credentials.flags()...)...)
+	s.api = capcontest.Management(t, program)
+	s.reachable(metav1.ConditionTrue, "")
+	capcontest.RunSteps(t, []capcontest.Step{
+		{Name: "created on the second engine", Run: s.created},
+		{Name: "engine in use", Run: s.inUse},
+		{Name: "engine does not respond", Run: s.frozen},
+		{Name: "another certificate", Run: s.rotated},
+		{Name: "wrong certificate", Run: s.refused},
+		{Name: "deleted", Run: s.deleted},
+	})
+	program.MustRun("engine", "remove", secondEngine)
+	program.MustRun("plane", "down")
+	capcontest.NothingLeftSince(t, first, before)
+}
+
+type enginesTest struct {
+	t           *testing.T
+	program     *capcontest.Program
+	host        *secondHost
+	api         client.Client
+	credentials credentials
+}
+
+// created: its containers are on the second engine alone, and its API server is reached by the address of that host.
+func (s *enginesTest) created(t *testing.T) {
+	program := s.program.At(t)
+	program.MustRun("up", enginesCluster, "--engine-name", secondEngine, "--workers", "1")
+	capcontest.NodesReady(t, program.ConnectCluster(), 2)
+	if nodes := capcontest.NodeContainers(t, integration.Engine(t), enginesCluster); len(nodes) > 0 {
+		t.Errorf("containers on the first engine: %q", capcontest.IDs(nodes))
+	}
+	if nodes := capcontest.NodeContainers(t, s.host.connect(t), enginesCluster); len(nodes) != 2 {
+		t.Errorf("want two containers on the second engine, got %q", capcontest.IDs(nodes))
+	}
+	if kubeconfig := string(program.Kubeconfig(enginesCluster)); !strings.Contains(kubeconfig, "https://"+secondAddress+":") {
+		t.Errorf("the kubeconfig does not have the address of the host:\n%s", kubeconfig)
+	}
+	if log := program.MustRun("logs", enginesCluster, "--tail", "1"); log == "" {
+		t.Error("logs prints nothing")
+	}
+}
+
+// inUse: it cannot be removed, and the message has the cluster.
+func (s *enginesTest) inUse(t *testing.T) {
+	output, err := s.program.At(t).Run(t.Context(), "engine", "remove", secondEngine)
+	if err == nil || !strings.Contains(output, enginesCluster) {
+		t.Errorf("want a refusal that names the cluster, got %v:\n%s", err, output)
+	}
+}
+
+// frozen: the engine does not answer, and nothing of the cluster is taken for gone.
+func (s *enginesTest) frozen(t *testing.T) {
+	machines := capcontest.Machines(t, s.program.At(t))
+	must.Succeed(t, s.host.process.Signal(syscall.SIGSTOP))
+	resume := func() { must.Succeed(t, s.host.process.Signal(syscall.SIGCONT)) }
+	t.Cleanup(resume)
+	s.reachable(metav1.ConditionFalse, "")
+	capcontest.NodesReady(t, s.program.At(t).ConnectCluster(), 2)
+	resume()
+	s.reachable(metav1.ConditionTrue, "")
+	capcontest.MachinesReady(t, s.program.At(t))
+	if after := capcontest.Machines(t, s.program.At(t)); fmt.Sprint(uids(machines)) != fmt.Sprint(uids(after)) {
+		t.Errorf("Machines were replaced: %v, %v", uids(machines), uids(after))
+	}
+}
+
+func uids(machines []clusterv1.Machine) map[string]string {
+	found := map[string]string{}
+	for i := range machines {
+		found[machines[i].Name] = string(machines[i].UID)
+	}
+	return found
+}
+
+// rotated: the Secret has another certificate, and the manager uses it without a restart.
+func (s *enginesTest) rotated(t *testing.T) {
+	s.replaceCredentials(t, s.host.issue("rotated"))
+	s.reachable(metav1.ConditionTrue, "")
+	s.program.At(t).MustRun("up", enginesCluster, "--workers", "2")
+	capcontest.NodesReady(t, s.program.At(t).ConnectCluster(), 3)
+}
+
+// refused: a certificate of another authority is a condition, and the right one ends it.
+func (s *enginesTest) refused(t *testing.T) {
+	right := s.host.issue("right")
+	s.replaceCredentials(t, otherAuthority(t).issue("wrong"))
+	s.reachable(metav1.ConditionFalse, "certificate")
+	s.replaceCredentials(t, right)
+	s.reachable(metav1.ConditionTrue, "")
+}
+
+func (s *enginesTest) deleted(t *testing.T) {
+	s.program.At(t).MustRun("down", enginesCluster)
+	capcontest.NothingLeftSince(t, s.host.connect(t), nil)
+}
+
+// replaceCredentials of the engine, as its administrator does.
+func (s *enginesTest) replaceCredentials(t *testing.T, by credentials) {
+	t.Helper()
+	found := s.engine(t)
+	key := client.ObjectKey{Namespace: found.Namespace, Name: found.Spec.CredentialsSecretName}
+	capcontest.Edit(t, s.api, key, &corev1.Secret{}, func(secret *corev1.Secret) { secret.Data = by.data(t) })
+}
+
+func (s *enginesTest) engine(t *testing.T) *infrav1.ContainerEngine {
+	t.Helper()
+	found := &infrav1.ContainerEngine{}
+	must.Succeed(t, s.api.Get(t.Context(), client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: secondEngine}, found))
+	return found
+}
+
+// reachable waits for the state of the condition, and words in its message.
+func (s *enginesTest) reachable(status metav1.ConditionStatus, words string) {
+	s.t.Helper()
+	capcontest.Eventually(s.t, fmt.Sprintf("the engine is reachable: %s", status), func(ctx context.Context) (string, error) {
+		found := &infrav1.ContainerEngine{}
+		if err := s.api.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: secondEngine}, found); err != nil {
+			return "", client.IgnoreNotFound(err)
+		}
+		condition := meta.FindStatusCondition(found.Status.Conditions, infrav1.EngineReachableCondition)
+		if condition == nil || condition.Status != status || !strings.Contains(condition.Message, words) {
+			return fmt.Sprintf("%+v", ptr.Deref(condition, metav1.Condition{})), nil
+		}
+		return "", nil
+	})
+}
