@@ -100,7 +100,7 @@ func (c credentials) data(t *testing.T) map[string][]byte {
 	return map[string][]byte{"ca.crt": must.Get(os.ReadFile(c.authority))(t), "tls.crt": bundle, "tls.key": bundle}
 }
 
-// startSecondHost with the images that a cluster needs. Both end with the test.
+// startSecondHost without images: capcon copies those of the first engine. It ends with the test.
 func startSecondHost(t *testing.T) *secondHost {
 	t.Helper()
 	openSecondNetwork(t)
@@ -133,7 +133,6 @@ func startSecondHost(t *testing.T) *secondHost {
 		_, err := eng.Info(ctx)
 		return "", err
 	})
-	shell(t, fmt.Sprintf("docker save %s %s | docker --host unix://%s load", capcontest.NodeImage, capcontest.LoadBalancerImage, h.socket))
 	return h
 }
 
