@@ -140,7 +140,9 @@ func (h *secondHost) endpoint() string { return "tcp://" + net.JoinHostPort(seco
 
 func (h *secondHost) connect(t *testing.T) engine.Engine {
 	t.Helper()
-	eng := must.Get(docker.New("unix://" + h.socket))(t)
+	eng := must.Get(docker.NewOver(h.socket, func(ctx context.Context) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", h.socket)
+	}))(t)
 	t.Cleanup(func() { _ = eng.Close() })
 	return eng
 }

@@ -69,9 +69,8 @@ func kubeconfigThrough(
 ) ([]byte, error) {
 	kubeconfig, err := InternalKubeconfig(ctx, c, cluster.Namespace, cluster.Name)
 	spec := infrastructure.Spec
-	isReachable := spec.LoadBalancer.Type == infrav1.LoadBalancerNone || spec.EngineName != ""
 	switch {
-	case err != nil || isReachable:
+	case err != nil || isReachable(spec):
 		return kubeconfig, err
 	case spec.LoadBalancer.HostPort == 0:
 		return nil, fmt.Errorf("cluster %q: %w", cluster.Name, ErrNoKubeconfig)
@@ -95,8 +94,25 @@ func Infrastructure(ctx context.Context, c client.Client, namespace, name string
 	return infrastructure, nil
 }
 
-// HostEndpoint is where a client on the engine's host reaches the API servers.
-func HostEndpoint(balancer infrav1.LoadBalancer) string {
+// Server is where users reach the API servers; empty while that is unknown.
+func Server(spec infrav1.ContainerClusterSpec) string {
+	endpoint := spec.ControlPlaneEndpoint
+	switch {
+	case isReachable(spec) && endpoint.Host != "":
+		return net.JoinHostPort(endpoint.Host, strconv.Itoa(int(endpoint.Port)))
+	case isReachable(spec), spec.LoadBalancer.HostPort == 0:
+		return ""
+	}
+	return hostEndpoint(spec.LoadBalancer)
+}
+
+// isReachable reports whether users reach the endpoint itself, not only a published port of this host.
+func isReachable(spec infrav1.ContainerClusterSpec) bool {
+	return spec.LoadBalancer.Type == infrav1.LoadBalancerNone || spec.EngineName != ""
+}
+
+// hostEndpoint is where a client on the engine's host reaches the API servers.
+func hostEndpoint(balancer infrav1.LoadBalancer) string {
 	host := infrav1.DefaultPortAddress
 	if address, err := netip.ParseAddr(balancer.HostAddress); err == nil && !address.IsUnspecified() {
 		host = address.String()
@@ -113,7 +129,7 @@ func throughHostPort(kubeconfig []byte, spec infrav1.ContainerClusterSpec) ([]by
 		return nil, fmt.Errorf("parse kubeconfig: %w", err)
 	}
 	for _, each := range config.Clusters {
-		each.Server = "https://" + HostEndpoint(spec.LoadBalancer)
+		each.Server = "https://" + hostEndpoint(spec.LoadBalancer)
 		each.TLSServerName = spec.ControlPlaneEndpoint.Host
 	}
 	kubeconfig, err = clientcmd.Write(*config)

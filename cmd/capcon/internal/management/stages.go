@@ -63,8 +63,8 @@ func infrastructureStage(o Observed) Stage {
 	stage := Stage{Name: "infrastructure", Detail: "network and load balancer"}
 	if ptr.Deref(o.Cluster.Status.Initialization.InfrastructureProvisioned, false) {
 		stage.Done = true
-		if o.Infrastructure != nil && o.Infrastructure.Spec.LoadBalancer.HostPort != 0 {
-			stage.Detail = "API server at " + HostEndpoint(o.Infrastructure.Spec.LoadBalancer)
+		if o.Infrastructure != nil && Server(o.Infrastructure.Spec) != "" {
+			stage.Detail = "API server at " + Server(o.Infrastructure.Spec)
 		}
 		return stage
 	}

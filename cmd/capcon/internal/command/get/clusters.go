@@ -66,9 +66,7 @@ func clusterRow(s *session.Session, observed management.Observed) output.Row {
 	network, server := none, none
 	if infrastructure := observed.Infrastructure; infrastructure != nil {
 		network = cmp.Or(infrastructure.Spec.Network.Name, none)
-		if balancer := infrastructure.Spec.LoadBalancer; balancer.HostPort != 0 {
-			server = management.HostEndpoint(balancer)
-		}
+		server = cmp.Or(management.Server(infrastructure.Spec), none)
 	}
 	return output.Row{
 		Object: cluster, Name: session.Shown(cluster.Namespace, cluster.Name),
