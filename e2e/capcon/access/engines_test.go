@@ -51,8 +51,10 @@ func TestEngines(t *testing.T) {
 	first := integration.Engine(t)
 	before := capcontest.Ours(t, first)
 	program := capcontest.Build(t, enginesCluster)
-	program.DownBeforeAndAfter()
 	host := startSecondHost(t)
+	// It is kept, because it has an engine.
+	t.Cleanup(func() { _, _ = program.Run(context.WithoutCancel(t.Context()), "plane", "down") })
+	program.DownBeforeAndAfter()
 	s := &enginesTest{t: t, program: program, host: host, credentials: host.issue("client")}
 	program.MustRun(append([]string{"engine", "add", secondEngine, host.endpoint()}, s.credentials.flags()...)...)
 	s.api = capcontest.Management(t, program)

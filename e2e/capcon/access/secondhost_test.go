@@ -124,6 +124,8 @@ func startSecondHost(t *testing.T) *secondHost {
 		_ = h.process.Signal(syscall.SIGCONT)
 		_ = h.process.Signal(syscall.SIGTERM)
 		_ = daemon.Wait()
+		// It leaves mounts of network namespaces, and the directory could not be removed.
+		shell(t, fmt.Sprintf("for name in %s/exec/netns/*; do umount \"$name\" 2>/dev/null || true; done", root))
 		if t.Failed() {
 			t.Logf("the second dockerd:\n%s", must.Get(os.ReadFile(log.Name()))(t))
 		}
