@@ -122,6 +122,7 @@ func startSecondHost(t *testing.T) *secondHost {
 	h.process = daemon.Process // nsenter replaces itself.
 	t.Cleanup(func() {
 		_ = h.process.Signal(syscall.SIGCONT)
+		shell(t, fmt.Sprintf("docker --host unix://%[1]s ps --all --quiet | xargs --no-run-if-empty docker --host unix://%[1]s rm --force --volumes", h.socket))
 		_ = h.process.Signal(syscall.SIGTERM)
 		_ = daemon.Wait()
 		// It leaves mounts of network namespaces, and the directory could not be removed.
@@ -156,6 +157,7 @@ func openSecondNetwork(t *testing.T) {
 		t.Skip("making a network namespace takes root")
 	}
 	undo := fmt.Sprintf(`ip netns delete %[1]s 2>/dev/null || true
+ip link delete %[1]s 2>/dev/null || true
 iptables --delete FORWARD --in-interface %[1]s --jump ACCEPT 2>/dev/null || true
 iptables --delete FORWARD --out-interface %[1]s --jump ACCEPT 2>/dev/null || true`, secondNamespace)
 	shell(t, undo)
