@@ -101,8 +101,8 @@ func (s *enginesTest) created(t *testing.T) {
 
 // inUse: it cannot be removed, and the message has the cluster.
 func (s *enginesTest) inUse(t *testing.T) {
-	output, err := s.program.At(t).Run(t.Context(), "engine", "remove", secondEngine)
-	if err == nil || !strings.Contains(output, enginesCluster) {
+	output, err := s.program.Command(t.Context(), "engine", "remove", secondEngine).CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "has cluster "+enginesCluster) {
 		t.Errorf("want a refusal that names the cluster, got %v:\n%s", err, output)
 	}
 }
