@@ -55,10 +55,10 @@ func TestEngines(t *testing.T) {
 	// It is kept, because it has an engine.
 	t.Cleanup(func() { _, _ = program.Run(context.WithoutCancel(t.Context()), "plane", "down") })
 	program.DownBeforeAndAfter()
-	s := &enginesTest{t: t, program: program, host: host, credentials: host.issue("client")}
+	s := &enginesTest{program: program, host: host, credentials: host.issue("client")}
 	program.MustRun(append([]string{"engine", "add", secondEngine, host.endpoint()}, s.credentials.flags()...)...)
 	s.api = capcontest.Management(t, program)
-	s.reachable(metav1.ConditionTrue, "")
+	s.reachable(t, metav1.ConditionTrue, "")
 	capcontest.RunSteps(t, []capcontest.Step{
 		{Name: "created on the second engine", Run: s.created},
 		{Name: "engine in use", Run: s.inUse},
@@ -73,7 +73,6 @@ func TestEngines(t *testing.T) {
 }
 
 type enginesTest struct {
-	t           *testing.T
 	program     *capcontest.Program
 	host        *secondHost
 	api         client.Client
@@ -113,10 +112,10 @@ func (s *enginesTest) frozen(t *testing.T) {
 	must.Succeed(t, s.host.process.Signal(syscall.SIGSTOP))
 	resume := func() { must.Succeed(t, s.host.process.Signal(syscall.SIGCONT)) }
 	t.Cleanup(resume)
-	s.reachable(metav1.ConditionFalse, "")
+	s.reachable(t, metav1.ConditionFalse, "")
 	capcontest.NodesReady(t, s.program.At(t).ConnectCluster(), 2)
 	resume()
-	s.reachable(metav1.ConditionTrue, "")
+	s.reachable(t, metav1.ConditionTrue, "")
 	capcontest.MachinesReady(t, s.program.At(t))
 	if after := capcontest.Machines(t, s.program.At(t)); fmt.Sprint(uids(machines)) != fmt.Sprint(uids(after)) {
 		t.Errorf("Machines were replaced: %v, %v", uids(machines), uids(after))
@@ -134,7 +133,7 @@ func uids(machines []clusterv1.Machine) map[string]string {
 // rotated: the Secret has another certificate, and the manager uses it without a restart.
 func (s *enginesTest) rotated(t *testing.T) {
 	s.replaceCredentials(t, s.host.issue("rotated"))
-	s.reachable(metav1.ConditionTrue, "")
+	s.reachable(t, metav1.ConditionTrue, "")
 	s.program.At(t).MustRun("up", enginesCluster, "--workers", "2")
 	capcontest.NodesReady(t, s.program.At(t).ConnectCluster(), 3)
 }
@@ -143,9 +142,9 @@ func (s *enginesTest) rotated(t *testing.T) {
 func (s *enginesTest) refused(t *testing.T) {
 	right := s.host.issue("right")
 	s.replaceCredentials(t, otherAuthority(t).issue("wrong"))
-	s.reachable(metav1.ConditionFalse, "certificate")
+	s.reachable(t, metav1.ConditionFalse, "certificate")
 	s.replaceCredentials(t, right)
-	s.reachable(metav1.ConditionTrue, "")
+	s.reachable(t, metav1.ConditionTrue, "")
 }
 
 func (s *enginesTest) deleted(t *testing.T) {
@@ -169,9 +168,9 @@ func (s *enginesTest) engine(t *testing.T) *infrav1.ContainerEngine {
 }
 
 // reachable waits for the state of the condition, and words in its message.
-func (s *enginesTest) reachable(status metav1.ConditionStatus, words string) {
-	s.t.Helper()
-	capcontest.Eventually(s.t, fmt.Sprintf("the engine is reachable: %s", status), func(ctx context.Context) (string, error) {
+func (s *enginesTest) reachable(t *testing.T, status metav1.ConditionStatus, words string) {
+	t.Helper()
+	capcontest.Eventually(t, fmt.Sprintf("the engine is reachable: %s", status), func(ctx context.Context) (string, error) {
 		found := &infrav1.ContainerEngine{}
 		if err := s.api.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: secondEngine}, found); err != nil {
 			return "", client.IgnoreNotFound(err)
