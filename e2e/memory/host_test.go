@@ -18,6 +18,7 @@ package memory_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/netip"
@@ -62,6 +63,7 @@ func TestControlPlaneCrashes(t *testing.T) {
 		return err
 	}
 	must.Eventually(t, time.Minute, "the Node is ready", list)
+	checkCertificate(t, api)
 	watch := must.Get(api.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{}))(t)
 	before := must.Get(host.Engine.Observe("control-plane"))(t)
 
@@ -82,6 +84,18 @@ func TestControlPlaneCrashes(t *testing.T) {
 	observed := must.Get(host.Engine.Observe("control-plane"))(t)
 	if observed.Status != engine.StatusRunning || !observed.StartedAt.After(before.StartedAt) {
 		t.Errorf("the container is %s since %s, and was started at %s before", observed.Status, observed.StartedAt, before.StartedAt)
+	}
+}
+
+// checkCertificate: KubeadmControlPlane looks for that of kubeadm by its name.
+func checkCertificate(t *testing.T, api *kubernetes.Clientset) {
+	t.Helper()
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // Its name is looked at.
+	connection := must.Get(dialer.DialContext(t.Context(), "tcp", api.RESTClient().Get().URL().Host))(t)
+	defer func() { _ = connection.Close() }()
+	state := connection.(*tls.Conn).ConnectionState() //nolint:forcetypeassert // It is one.
+	if name := state.PeerCertificates[0].Subject.CommonName; name != "kube-apiserver" {
+		t.Errorf("the certificate of the API server is that of %q", name)
 	}
 }
 

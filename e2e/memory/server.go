@@ -17,6 +17,7 @@ limitations under the License.
 package memory
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -128,7 +129,7 @@ func (e *endpoint) certify(member string, by authority) error {
 	const lifetime = 10 * 365 * 24 * time.Hour
 	now := time.Now()
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: member}, NotBefore: now.Add(-time.Minute), NotAfter: now.Add(lifetime),
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: cmp.Or(member, componentAPIServer)}, NotBefore: now.Add(-time.Minute), NotAfter: now.Add(lifetime),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.ParseIP(Address)},
 	}
