@@ -64,6 +64,7 @@ func TestControlPlaneCrashes(t *testing.T) {
 	}
 	must.Eventually(t, time.Minute, "the Node is ready", list)
 	checkCertificate(t, api)
+	checkNameSelector(t, api)
 	watch := must.Get(api.CoreV1().Nodes().Watch(t.Context(), metav1.ListOptions{}))(t)
 	before := must.Get(host.Engine.Observe("control-plane"))(t)
 
@@ -96,6 +97,26 @@ func checkCertificate(t *testing.T, api *kubernetes.Clientset) {
 	state := connection.(*tls.Conn).ConnectionState() //nolint:forcetypeassert // It is one.
 	if name := state.PeerCertificates[0].Subject.CommonName; name != "kube-apiserver" {
 		t.Errorf("the certificate of the API server is that of %q", name)
+	}
+}
+
+// checkNameSelector: the management plane watches the configuration of kubeadm by its name.
+func checkNameSelector(t *testing.T, api *kubernetes.Clientset) {
+	t.Helper()
+	options := metav1.ListOptions{FieldSelector: metav1.ObjectNameField + "=kubeadm-config"}
+	configMaps := must.Get(api.CoreV1().ConfigMaps(metav1.NamespaceSystem).List(t.Context(), options))(t)
+	if len(configMaps.Items) != 1 || configMaps.Items[0].Name != "kubeadm-config" {
+		t.Errorf("the ConfigMaps are %v", configMaps.Items)
+	}
+	watch := must.Get(api.CoreV1().ConfigMaps(metav1.NamespaceSystem).Watch(t.Context(), options))(t)
+	defer watch.Stop()
+	select {
+	case event := <-watch.ResultChan():
+		if configMap, _ := event.Object.(*corev1.ConfigMap); configMap == nil || configMap.Name != "kubeadm-config" {
+			t.Errorf("the watch has %v", event)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the watch has nothing")
 	}
 }
 

@@ -38,6 +38,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	inmemoryruntime "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/runtime"
 	inmemoryapi "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/server/api"
@@ -70,7 +71,7 @@ func newServers(objects inmemoryruntime.Manager, logger logr.Logger, faults *Inj
 			etcd.ServeHTTP(w, request)
 			return
 		}
-		api.ServeHTTP(w, request)
+		api.ServeHTTP(w, withoutNameSelector(request))
 	})
 	s.handler = faults.disturb(handler, func(request *http.Request) {
 		address, _ := request.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -82,6 +83,19 @@ func newServers(objects inmemoryruntime.Manager, logger logr.Logger, faults *Inj
 		}
 	})
 	return s, nil
+}
+
+// withoutNameSelector is a request for all objects in place of one with a name: Cluster API's API server refuses such lists, and
+// has all objects in a watch whatever it selects.
+func withoutNameSelector(request *http.Request) *http.Request {
+	query := request.URL.Query()
+	if !strings.HasPrefix(query.Get("fieldSelector"), metav1.ObjectNameField+"=") {
+		return request
+	}
+	query.Del("fieldSelector")
+	request = request.Clone(request.Context())
+	request.URL.RawQuery = query.Encode()
+	return request
 }
 
 // isEtcd distinguishes requests to members of etcd, which are gRPC, from those to API servers.
