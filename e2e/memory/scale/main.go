@@ -39,6 +39,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -127,6 +128,8 @@ func (b *bench) connect(ctx context.Context, kubeconfig string) error {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = 500, 1000
+	// The table is all that is printed.
+	config.WarningHandlerWithContext = rest.NoWarnings{}
 	if b.api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("create client: %w", err)
 	}
