@@ -17,6 +17,7 @@ limitations under the License.
 package memory_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -36,14 +37,7 @@ import (
 // isDeleted: nothing is left of it, neither on the engine nor in the API.
 func (s *story) isDeleted() {
 	s.t.Helper()
-	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	must.Succeed(s.t, s.api.Delete(s.t.Context(), cluster))
-	s.eventually("the Cluster is gone", func() error {
-		if err := s.api.Get(s.t.Context(), client.ObjectKeyFromObject(cluster), cluster); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("it is there: %w", err)
-		}
-		return nil
-	})
+	s.deleteCluster()
 	containers, err := s.host.Engine.ListContainers(s.t.Context(), nil)
 	if err != nil || len(containers) > 0 || len(s.host.Engine.VolumeNames()) > 0 || len(s.host.Clusters()) > 0 {
 		s.t.Errorf("left are containers %v, %v, volumes %v, and clusters %v", containers, err, s.host.Engine.VolumeNames(), s.host.Clusters())
@@ -55,6 +49,30 @@ func (s *story) isDeleted() {
 		return nil
 	})
 }
+
+// deleteCluster, and wait until it is gone.
+func (s *story) deleteCluster() {
+	s.t.Helper()
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	must.Succeed(s.t, s.api.Delete(s.t.Context(), cluster))
+	s.eventually("the Cluster is gone", func() error {
+		return isGone(s.api.Get(s.t.Context(), client.ObjectKeyFromObject(cluster), cluster))
+	})
+}
+
+// isGone is nil where an object was not found.
+func isGone(err error) error {
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	default:
+		return errThere
+	}
+}
+
+var errThere = errors.New("it is there")
 
 // left are the objects of the cluster, without those that the garbage collector, which does not
 // run here, removes because an owner is gone.

@@ -77,6 +77,7 @@ func TestIntegrationLife(t *testing.T) {
 	s.createClass()
 	s.refuses()
 	s.isCreated()
+	s.showsCertificates()
 	s.isRemediated()
 	s.survivesFaults()
 	s.isUpgraded()
@@ -181,6 +182,20 @@ func (s *story) isCreated() {
 	s.isSettled(before, 6)
 }
 
+// showsCertificates: KubeadmControlPlane has read those of the API servers.
+func (s *story) showsCertificates() {
+	s.t.Helper()
+	s.eventually("the ends of certificates are known", func() error {
+		machines := s.machines()
+		for i := range machines {
+			if _, controlPlane := machines[i].Labels[clusterv1.MachineControlPlaneLabel]; controlPlane && machines[i].Status.CertificatesExpiryDate.IsZero() {
+				return fmt.Errorf("machine %s has none", machines[i].Name)
+			}
+		}
+		return nil
+	})
+}
+
 // newCluster has three control planes, and three workers of two kinds.
 func newCluster(name, version string) *clusterv1.Cluster {
 	none := []byte(`{"type":"None"}`)
@@ -276,11 +291,7 @@ func (s *story) isRemediated() {
 		}
 	}
 	s.eventually("the Machine is replaced", func() error {
-		err := s.api.Get(s.t.Context(), client.ObjectKeyFromObject(&lost), &clusterv1.Machine{})
-		if !apierrors.IsNotFound(err) {
-			return fmt.Errorf("machine %s is there: %w", lost.Name, err)
-		}
-		return nil
+		return isGone(s.api.Get(s.t.Context(), client.ObjectKeyFromObject(&lost), &clusterv1.Machine{}))
 	})
 	s.isSettled(before, 6)
 }
@@ -330,8 +341,9 @@ func (s *story) edit(change func(*clusterv1.Topology)) {
 		if err := s.api.Get(s.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, cluster); err != nil {
 			return err
 		}
+		original := cluster.DeepCopy()
 		change(&cluster.Spec.Topology)
-		return s.api.Update(s.t.Context(), cluster)
+		return s.api.Patch(s.t.Context(), cluster, client.MergeFrom(original))
 	})
 }
 

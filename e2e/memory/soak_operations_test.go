@@ -22,7 +22,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -114,8 +113,9 @@ func (s *soak) change(change func(*clusterv1.Topology)) error {
 	if err != nil {
 		return err
 	}
+	original := cluster.DeepCopy()
 	change(&cluster.Spec.Topology)
-	return s.api.Update(s.t.Context(), cluster)
+	return s.api.Patch(s.t.Context(), cluster, client.MergeFrom(original))
 }
 
 // deleteMachine that is a worker: KubeadmControlPlane does not keep a user from deleting more control
@@ -254,32 +254,6 @@ func (s *soak) nothingLeft() error {
 		return fmt.Errorf("there are %d Secrets", len(secrets.Items))
 	}
 	return nil
-}
-
-// measure what this process uses, once connections of deleted clusters have ended.
-func measure(t *testing.T) usage {
-	t.Helper()
-	time.Sleep(5 * time.Second)
-	runtime.GC()
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
-	descriptors := must.Get(os.ReadDir("/proc/self/fd"))(t)
-	u := usage{goroutines: runtime.NumGoroutine(), descriptors: len(descriptors), heap: memory.HeapAlloc}
-	t.Logf("without clusters: %s", u)
-	return u
-}
-
-// checkFlat compares the last measurement with the second: before the first, no cluster existed.
-func checkFlat(t *testing.T, usages []usage) {
-	t.Helper()
-	if len(usages) < 3 {
-		return
-	}
-	const moreGoroutines, moreDescriptors, moreHeap = 50, 20, 64 << 20
-	first, last := usages[1], usages[len(usages)-1]
-	if last.goroutines > first.goroutines+moreGoroutines || last.descriptors > first.descriptors+moreDescriptors || last.heap > first.heap+moreHeap {
-		t.Errorf("used without clusters, after %d operations: %s; at the end: %s", operationsPerEmpty, first, last)
-	}
 }
 
 // startControllerManager collects garbage and empties namespaces, without which objects of deleted

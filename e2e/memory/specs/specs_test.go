@@ -42,7 +42,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/e2e/memory/process"
 )
 
-// What hack/e2e-scale.sh says about a run.
+// What hack/e2e-memory.sh says about a run.
 var (
 	binaries  = flag.String("memory.binaries", "", "directory of etcd, kube-apiserver and kube-controller-manager")
 	programs  = flag.String("memory.programs", filepath.Join("..", "..", "..", "bin"), "directory of capcon-plane and capcon-memory")
