@@ -15,7 +15,7 @@
 
 # Tests with clusters in memory, which need no engine. Reports and logs are in _artifacts.
 #
-#   hack/e2e-memory.sh life     the life of a cluster
+#   hack/e2e-memory.sh life     the life of a cluster, and a restart of the manager
 #   hack/e2e-memory.sh soak     random operations and faults
 #   hack/e2e-memory.sh scale    Cluster API's Scale spec
 #
@@ -35,7 +35,10 @@ main() {
   KUBEBUILDER_ASSETS="$(plane_programs)"
   export KUBEBUILDER_ASSETS
   case "${1:-}" in
-  life) tests memory ;;
+  life)
+    programs
+    MEMORY_PROGRAMS="${root}/bin" tests memory
+    ;;
   soak)
     export SOAK_OPERATIONS="${SOAK_OPERATIONS:-5000}" SOAK_DURATION="${SOAK_DURATION:-40m}"
     FORMAT=standard-verbose tests memory-soak -run '^TestSoak$'
@@ -48,11 +51,16 @@ main() {
 # tests of the package memory. Nothing is recompiled for the race detector.
 tests() { MODULE=e2e hack/test-go.sh "$1" -count=1 -timeout=0 "${@:2}" ./memory; }
 
+# programs of a management plane with clusters in memory.
+programs() {
+  go build -o bin/capcon-plane ./cmd/capcon-plane
+  go -C e2e build -o ../bin/capcon-memory ./memory/capcon-memory
+}
+
 scale() {
   local into="${root}/_artifacts/e2e/memory-scale"
   export CAPI_SCALE_CLUSTER_COUNT="${CLUSTERS:-10}"
-  go build -o bin/capcon-plane ./cmd/capcon-plane
-  go -C e2e build -o ../bin/capcon-memory ./memory/capcon-memory
+  programs
   rm -rf "${into}"
   mkdir -p "${into}"
   go -C e2e test -tags e2e -count=1 -timeout=0 -v ./memory/specs -args -ginkgo.v -ginkgo.no-color \

@@ -141,7 +141,7 @@ contract: ## Test this provider, Cluster API's in memory, the template and mutan
 	@MODULE=contract/test hack/test-integration.sh ./...
 	@MODULE=template hack/test-integration.sh ./...
 
-memory: ## The life of a cluster in memory (uses no containers)
+memory: ## The life of a cluster in memory, and a restart of its manager (uses no containers)
 	@hack/e2e-memory.sh life
 
 memory-soak: ## 5,000 random operations and faults of clusters in memory, for 40 minutes at least (SOAK_OPERATIONS=5000 SOAK_DURATION=40m, SEED to repeat them)

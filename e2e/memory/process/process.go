@@ -64,7 +64,9 @@ type Plane struct {
 	Kubeconfig, Log string
 
 	command *exec.Cmd
-	ended   chan error
+	// ended is closed when its daemon has, with the error err.
+	ended chan struct{}
+	err   error
 }
 
 var (
@@ -75,7 +77,7 @@ var (
 // Start a plane, and wait until it is ready. It ends with ctx, or Stop.
 func Start(ctx context.Context, options Options) (*Plane, error) {
 	p := &Plane{
-		Kubeconfig: filepath.Join(options.Directory, plane.AdminKubeconfig), Log: options.Directory + ".log", ended: make(chan error, 1),
+		Kubeconfig: filepath.Join(options.Directory, plane.AdminKubeconfig), Log: options.Directory + ".log", ended: make(chan struct{}),
 	}
 	if err := p.start(ctx, options); err != nil {
 		return nil, fmt.Errorf("start management plane: %w", err)
@@ -105,7 +107,10 @@ func (p *Plane) start(ctx context.Context, options Options) error {
 		return err
 	}
 	p.PID = p.command.Process.Pid
-	go func() { p.ended <- p.command.Wait() }()
+	go func() {
+		p.err = p.command.Wait()
+		close(p.ended)
+	}()
 	return nil
 }
 
@@ -118,9 +123,8 @@ func (p *Plane) wait(ctx context.Context) error {
 	select {
 	case err := <-ready:
 		return err
-	case err := <-p.ended:
-		p.ended <- err
-		return fmt.Errorf("%w: %w", errEnded, err)
+	case <-p.ended:
+		return fmt.Errorf("%w: %w", errEnded, p.err)
 	}
 }
 
@@ -138,7 +142,7 @@ func awaitReady(ctx context.Context, path string) error {
 	return readiness.Wait(ctx, kubeconfig, func(error) {}) //nolint:wrapcheck // It says what is not ready.
 }
 
-// Stop the plane, and wait for its end.
+// Stop the plane, and wait for its end. It may have ended before.
 func (p *Plane) Stop() error {
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("stop management plane: %w", err)
