@@ -55,7 +55,7 @@ restart) echo $((invocation + 1)) >"$file" ;;
 esac
 `
 
-// containerdProgram reads a configuration that is beside it.
+// containerdProgram reads a configuration that is next to it.
 const containerdProgram = `#!/bin/sh
 if [ -e "$(dirname "$0")/invalid" ]; then
   echo "time=\"$(date)\" level=error msg=\"failed to load TOML\"" >&2

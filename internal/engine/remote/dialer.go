@@ -43,7 +43,7 @@ const (
 	// seconds.
 	dialTimeout = 15 * time.Second
 	// rotationGrace is how long calls that are in progress may take when credentials are replaced. Clients keep connections for
-	// later calls, which would use the former credentials for ever.
+	// later calls, which would use the former credentials indefinitely.
 	rotationGrace = 30 * time.Second
 	// keepAlive is how often a silent connection is probed. Ten probes without a response end it.
 	keepAlive = 10 * time.Second

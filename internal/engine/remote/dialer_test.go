@@ -85,7 +85,7 @@ func TestTLSIsRotated(t *testing.T) {
 	}
 }
 
-// Clients keep connections for later calls: without an end, these would use the former credentials for ever.
+// Clients keep connections for later calls: without an end, these would use the former credentials indefinitely.
 func TestConnectionsEndAfterRotation(t *testing.T) {
 	t.Parallel()
 	server, first, second := newAuthority(t), newAuthority(t), newAuthority(t)
