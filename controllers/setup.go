@@ -113,6 +113,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	}
 	if err := (&containerengine.Reconciler{
 		Client: mgr.GetClient(), Engines: registry, Allowed: options.AllowedEndpoints, WatchFilterValue: options.WatchFilterValue,
+		Events: reconcile.Events(mgr.GetEventRecorder("containerengine-controller")),
 	}).SetupWithManager(ctx, mgr, concurrency(0)); err != nil {
 		return fmt.Errorf("set up ContainerEngine controller: %w", err)
 	}

@@ -33,8 +33,8 @@ const (
 	// PreflightFailedReason: the engine or the host lacks something that nodes need. The administrator
 	// of the host must provide it.
 	PreflightFailedReason = "PreflightFailed"
-	// EngineUnavailableReason: the container engine does not respond. Start the engine; the controller
-	// retries. Also on other conditions.
+	// EngineUnavailableReason: the container engine does not respond, or its ContainerEngine says why it is
+	// not used. Start the engine; the controller retries. Also on other conditions.
 	EngineUnavailableReason = "EngineUnavailable"
 	// EngineInMaintenanceReason: no cluster is created on the engine, because spec.maintenance of the
 	// ContainerEngine is true.
@@ -260,6 +260,10 @@ const (
 const (
 	// EngineReadyCondition is True while the engine responds and its host has what nodes need.
 	EngineReadyCondition = clusterv1.ReadyCondition
+	// EngineDebtsUnpaidReason: the engine responds, and has what was left by the clusters in the message, which were deleted
+	// while it was lost. Until the controller has removed that, nothing is created on the engine. The message has the
+	// cause if that fails; the controller retries.
+	EngineDebtsUnpaidReason = "DebtsUnpaid"
 
 	// EngineReachableCondition reports whether the manager reaches the engine, and whether it is the
 	// one that it was before. While it is not True, nothing is created or removed on the engine.
@@ -278,9 +282,10 @@ const (
 	// the other. The message has the key of the Secret.
 	EngineCredentialsInvalidReason = "CredentialsInvalid"
 	// EngineReplacedReason: another engine responds than before. Nothing is removed for it. If the former one is
-	// lost, remove the annotation that the message names.
+	// lost, remove the annotation that the message names, and spec.debts.
 	EngineReplacedReason = "EngineReplaced"
-	// EngineLostReason: spec.lost says that the engine is gone. The manager does not connect to it.
+	// EngineLostReason: spec.lost says that the engine is gone. The manager does not connect to it, and objects that are
+	// deleted do not wait for it: what they leave there is recorded in spec.debts.
 	EngineLostReason = "Lost"
 
 	// EngineHostReadyCondition reports whether the engine and its host have what nodes need. Its
@@ -295,7 +300,7 @@ const (
 	// EngineHostUnknownReason: the engine does not respond.
 	EngineHostUnknownReason = "HostUnknown"
 	// EngineInUseReason: the object is being deleted, and the clusters in the message are on the
-	// engine. Delete them first.
+	// engine, or left something there. Delete them first; set spec.lost if the host is given up.
 	EngineInUseReason = "InUse"
 )
 

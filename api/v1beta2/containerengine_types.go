@@ -98,10 +98,21 @@ type ContainerEngineSpec struct {
 	Maintenance *bool `json:"maintenance,omitempty"`
 
 	// lost says that the engine and all that was on it is gone; false by default. The manager no longer
-	// connects to it. Only an administrator can know that a host that does not respond runs
-	// nothing: the provider never sets it.
+	// connects to it, and objects that are deleted do not wait for it: what they leave there is recorded in debts. Only
+	// an administrator can know that a host that does not respond runs nothing: the provider never sets it.
 	// +optional
 	Lost *bool `json:"lost,omitempty"`
+
+	// debts of the engine: what clusters and machines left there that were deleted while it was lost. The provider
+	// adds a debt before it removes the finalizer of the object. When the engine is no longer lost and responds, the provider
+	// removes what is left, and the debt after it; until then, it creates nothing on the engine. Remove a debt yourself
+	// only if nothing of it will ever run again.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	Debts []EngineDebt `json:"debts,omitempty"`
 }
 
 // EngineCapacity is what machines on an engine may have in total, and what each counts.
@@ -154,6 +165,50 @@ type EngineReservation struct {
 	Memory *resource.Quantity `json:"memory,omitempty"`
 }
 
+// EngineDebt is what a cluster or a machine left on an engine that was lost when its object was deleted.
+type EngineDebt struct {
+	// name of the debt: the owner ID of the cluster, or the name of the container of a machine whose ContainerCluster
+	// was gone before it.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+
+	// clusterName is the name of the Cluster, which all that it has on the engine has as a label.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClusterName string `json:"clusterName,omitempty"`
+
+	// ownerID of the ContainerCluster, which all that it has on the engine has as a label. It is not set if the
+	// ContainerCluster was gone before its machine.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	OwnerID string `json:"ownerID,omitempty"`
+
+	// networkName is the network of a cluster that was deleted. If it is set, all containers of the cluster, its
+	// volume, and the network, unless others use it, are to be removed.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	NetworkName string `json:"networkName,omitempty"`
+
+	// volumeRetained says that the volume of the cluster is kept, because it has PersistentVolumes whose reclaim policy is
+	// Retain; false by default.
+	// +optional
+	VolumeRetained *bool `json:"volumeRetained,omitempty"`
+
+	// containers of machines that were deleted, by their names, if the cluster was not.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	Containers []string `json:"containers,omitempty"`
+}
+
 // ContainerEngineStatus is the observed state of a container engine.
 // +kubebuilder:validation:MinProperties=1
 type ContainerEngineStatus struct {
@@ -193,6 +248,11 @@ type ContainerEngineStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Machines *int32 `json:"machines,omitempty"`
 
+	// debts is the number of debts in the spec.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Debts *int32 `json:"debts,omitempty"`
+
 	// capacity that machines may have in total: that of the spec, or else that of the engine's host once the
 	// engine responded.
 	// +optional
@@ -225,6 +285,7 @@ type ContainerEngineStatus struct {
 // +kubebuilder:printcolumn:name="Version",type="string",JSONPath=".status.version",description="Version of the engine",priority=1
 // +kubebuilder:printcolumn:name="Maintenance",type="boolean",JSONPath=".spec.maintenance",description="Whether no cluster is created on the engine",priority=1
 // +kubebuilder:printcolumn:name="Lost",type="boolean",JSONPath=".spec.lost",description="Whether the engine is gone",priority=1
+// +kubebuilder:printcolumn:name="Debts",type="integer",JSONPath=".status.debts",description="Deleted clusters that left something on the engine",priority=1
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 
 // ContainerEngine is a container engine on another host, for clusters of its namespace.

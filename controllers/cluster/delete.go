@@ -18,8 +18,8 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -31,10 +31,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/hostinfo"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
-	"github.com/capi-samples/cluster-api-provider-container/internal/clustervolume"
-	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -130,43 +127,37 @@ func (r *Reconciler) removeLoadBalancer(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) removeSelected(ctx context.Context, s *scope, labels map[string]string) error {
-	containers, err := s.Engine.ListContainers(ctx, labels)
-	if err != nil {
-		return deleteError(fmt.Errorf("list containers: %w", err))
-	}
-	for _, container := range containers {
-		s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+container.Name)
-		if err := engine.Remove(ctx, s.Engine, container); err != nil {
-			return deleteError(err)
-		}
-		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove", "Removed container %s", container.Name)
-	}
-	return nil
+	return deleteError(r.removal(s).Containers(ctx, labels))
 }
 
-// removeVolume removes the volume that the nodes had mounted, with all PersistentVolumes. One with
-// PersistentVolumes whose reclaim policy is Retain is kept for its user.
+// removal of what the cluster has on its engine.
+func (r *Reconciler) removal(s *scope) Removal {
+	return Removal{
+		Engine: s.Engine, Owner: s.owner(), Events: r.Events, Object: s.containerCluster,
+		Removing: func(container string) {
+			s.setCondition(infrav1.LoadBalancerReadyCondition, metav1.ConditionFalse, infrav1.DeletingReason, "removing container "+container)
+		},
+	}
+}
+
+// retainedVolumes are the names of PersistentVolumes whose reclaim policy is Retain; empty = there are none.
+func (s *scope) retainedVolumes() string {
+	return s.containerCluster.Annotations[infrav1.RetainedVolumesAnnotation]
+}
+
+// removeVolume removes the volume of the cluster. One with PersistentVolumes whose reclaim policy is Retain is kept for
+// its user.
 func (r *Reconciler) removeVolume(ctx context.Context, s *scope) error {
-	name := s.owner().Volume()
-	if retained := s.containerCluster.Annotations[infrav1.RetainedVolumesAnnotation]; retained != "" {
+	if retained := s.retainedVolumes(); retained != "" {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "VolumeRetained", "Retain",
-			"Kept volume %s with the PersistentVolumes %s, whose reclaim policy is Retain", name, retained)
+			"Kept volume %s with the PersistentVolumes %s, whose reclaim policy is Retain", s.owner().Volume(), retained)
 		return nil
 	}
-	existed, err := clustervolume.Remove(ctx, s.Engine, s.owner())
-	if err != nil {
-		return deleteError(err)
-	}
-	if existed {
-		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "VolumeRemoved", "Remove", "Removed volume %s", name)
-	}
-	return nil
+	return deleteError(r.removal(s).Volume(ctx))
 }
 
-// removeNetwork removes the network with its last cluster. This process
-// leaves it first where nothing but it is attached; others keep it. A probe of the
-// host does not: it is removed within seconds, or within a minute where its
-// manager was killed, and nothing would remove the network after it.
+// removeNetwork removes the network with its last cluster. This process leaves it first where nothing but it is
+// attached; others keep it.
 func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 	name := s.networkName()
 	if r.isOn(s) && name != network.DefaultName {
@@ -174,30 +165,7 @@ func (r *Reconciler) removeNetwork(ctx context.Context, s *scope) error {
 			return deleteError(err)
 		}
 	}
-	gone, err := network.Remove(ctx, s.Engine, name)
-	if err != nil {
-		return deleteError(fmt.Errorf("remove network %q: %w", name, err))
-	}
-	if gone {
-		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkRemoved", "Remove", "Removed network %s", name)
-		return nil
-	}
-	probes, err := hostinfo.Probes(ctx, s.Engine, name)
-	if err != nil {
-		return deleteError(err)
-	}
-	if len(probes) > 0 {
-		// Also those of managers that do not come back.
-		if err := hostinfo.RemoveLeftovers(ctx, s.Engine, ""); err != nil {
-			return deleteError(err)
-		}
-		return reconcile.Wait{
-			Reason:  infrav1.DeletingReason,
-			Message: fmt.Sprintf("waiting for probe container %s to be removed from network %s", strings.Join(probes, ", "), name),
-			After:   deleteInterval,
-		}
-	}
-	return nil
+	return deleteError(r.removal(s).Network(ctx, name))
 }
 
 func (r *Reconciler) removeFinalizer(_ context.Context, s *scope) error {
@@ -205,5 +173,10 @@ func (r *Reconciler) removeFinalizer(_ context.Context, s *scope) error {
 	return nil
 }
 
-// deleteError is the outcome of an error of a removal.
-func deleteError(err error) error { return reconcile.Failure{Err: err, Reason: infrav1.DeletingReason} }
+// deleteError is the outcome of an error of a removal; nil = there is none. A removal may also wait.
+func deleteError(err error) error {
+	if _, waits := errors.AsType[reconcile.Wait](err); err == nil || waits {
+		return err
+	}
+	return reconcile.Failure{Err: err, Reason: infrav1.DeletingReason}
+}

@@ -140,7 +140,12 @@ func (r *Reconciler) reconcileOnEngine(ctx context.Context, cluster *clusterv1.C
 	s.Connection = connection
 	reconcile.MarkActive(containerCluster)
 	defer func() { rerr = errors.Join(rerr, reconcile.IgnoreGone(s.patch(ctx, r.Client, patchHelper))) }()
+	lost, err := r.lostEngine(ctx, s)
 	switch {
+	case err != nil:
+		return ctrl.Result{}, err
+	case lost != nil:
+		return r.reconcileDeleteLost(ctx, s, lost)
 	case notPlaced != nil:
 		return reconcile.Run(ctx, s, func(context.Context, *scope) error { return s.engineNotChosen(notPlaced) })
 	case unavailable != nil && !s.isNowhere() && s.owner().ID != "": // Nothing can have been created without it.

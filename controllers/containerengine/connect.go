@@ -17,6 +17,7 @@ limitations under the License.
 package containerengine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/remote"
@@ -50,12 +49,20 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 }
 
 // replacedError says that another engine responds than before.
-type replacedError struct{ recorded, responds string }
+type replacedError struct {
+	recorded, responds string
+	// indebted says that the former one has debts, which this one cannot pay.
+	indebted bool
+}
 
 // Error implements error.
 func (e *replacedError) Error() string {
+	remedy := "remove the annotation " + infrav1.EngineAnnotation
+	if e.indebted {
+		remedy += " and spec.debts"
+	}
 	return fmt.Sprintf("another engine responds (storage %s, not %s), which has no container of the clusters on the engine: correct spec.endpoint; "+
-		"if the former engine is lost, remove the annotation %s", e.responds, e.recorded, infrav1.EngineAnnotation)
+		"if the former engine is lost, %s", e.responds, cmp.Or(e.recorded, "the one of before"), remedy)
 }
 
 // probe the engine. One that is not the one of before is not used, and nothing is concluded from what
@@ -63,13 +70,17 @@ func (e *replacedError) Error() string {
 func (r *Reconciler) probe(ctx context.Context, s *scope) error {
 	name := client.ObjectKeyFromObject(s.engine)
 	answer, err := r.Engines.Probe(ctx, name, func(ctx context.Context, info engine.Info, eng engine.ContainerReader) error {
-		return s.identify(ctx, info, eng)
+		if err := s.identify(ctx, info, eng); err != nil {
+			return err
+		}
+		return s.checkDebts()
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var replaced *replacedError
-	switch {
+	switch _, isIndebted := errors.AsType[*indebtedError](err); {
+	case isIndebted: // It responds, and payDebts uses it.
 	case errors.As(err, &replaced):
 		return s.unreachable(infrav1.EngineReplacedReason, err, probeInterval)
 	case errors.Is(err, engine.ErrUnauthorized):
@@ -91,26 +102,36 @@ func (r *Reconciler) probe(ctx context.Context, s *scope) error {
 // identify compares the engine with the recorded one. An engine that has containers of the clusters
 // is the one, whatever it calls itself: identities change with the name of a host.
 func (s *scope) identify(ctx context.Context, info engine.Info, eng engine.ContainerReader) error {
-	recorded := s.engine.Annotations[infrav1.EngineAnnotation]
+	recorded, indebted := s.engine.Annotations[infrav1.EngineAnnotation], len(s.engine.Spec.Debts) > 0
+	if recorded == "" && indebted {
+		// Who removes the annotation alone has not said that the debts are of another engine.
+		recorded = s.engine.Status.ID
+	}
 	switch {
-	case info.StorageID == "" || info.StorageID == recorded:
+	case info.StorageID == "" || info.StorageID == s.engine.Annotations[infrav1.EngineAnnotation]:
 		return nil
-	case recorded != "":
-		for i := range s.usage.Clusters {
-			on := &s.usage.Clusters[i]
-			containers, err := eng.ListContainers(ctx, cluster.RecordOf(on, on.Labels[clusterv1.ClusterNameLabel]).Owner.Labels())
-			if err != nil {
-				return fmt.Errorf("list containers of cluster %q: %w", on.Name, err)
-			}
-			if len(containers) > 0 {
-				metav1.SetMetaDataAnnotation(&s.engine.ObjectMeta, infrav1.EngineAnnotation, info.StorageID)
-				return nil
-			}
+	case info.StorageID != recorded && (recorded != "" || indebted):
+		if owns, err := s.ownsContainers(ctx, eng); err != nil || !owns {
+			return cmp.Or(err, error(&replacedError{recorded: recorded, responds: info.StorageID, indebted: indebted}))
 		}
-		return &replacedError{recorded: recorded, responds: info.StorageID}
 	}
 	metav1.SetMetaDataAnnotation(&s.engine.ObjectMeta, infrav1.EngineAnnotation, info.StorageID)
 	return nil
+}
+
+// ownsContainers reports whether the engine that responds has containers of the clusters that are on the engine, or have
+// left some there.
+func (s *scope) ownsContainers(ctx context.Context, eng engine.ContainerReader) (bool, error) {
+	for _, owner := range s.owners() {
+		containers, err := eng.ListContainers(ctx, owner.Labels())
+		if err != nil {
+			return false, fmt.Errorf("list containers of cluster %q: %w", owner.Cluster, err)
+		}
+		if len(containers) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // checkHost judges what is known of the engine's host.

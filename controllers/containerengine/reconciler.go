@@ -17,8 +17,8 @@ limitations under the License.
 // Package containerengine reconciles ContainerEngines: it connects to the engines that objects
 // name, probes them every few seconds, and reports what it finds.
 //
-// Nothing on an engine is changed here. What an engine does that is not the one of before, or that
-// does not respond, is a condition.
+// Nothing on an engine is changed here, but that it pays its debts: what clusters left there that were deleted while it was
+// lost is removed. What an engine does that is not the one of before, or that does not respond, is a condition.
 package containerengine
 
 import (
@@ -32,6 +32,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +57,8 @@ type Reconciler struct {
 	Client client.Client
 	// Engines that are connected to.
 	Engines *engines.Engines
+	// Events of what is removed on an engine that was lost.
+	Events events.EventRecorder
 	// Allowed endpoints. The webhook refuses the others, unless there is none.
 	Allowed endpoint.Allowed
 
@@ -68,6 +71,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerengines/finalizers,verbs=update
 // +kubebuilder:rbac:groups=infrastructure.cluster.x-k8s.io,resources=containerclusters;containermachines,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile connects to one engine, and reports on it.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctrl.Result, rerr error) {
@@ -117,6 +121,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 		// Machines on the engine continue while this is up to date.
 		r.probe,
 		r.checkHost,
+		// What was left there while it was lost goes before anything new comes.
+		r.payDebts,
 		r.probeAgain,
 	)
 }
@@ -142,9 +148,9 @@ func (r *Reconciler) countMachines(ctx context.Context, s *scope) error {
 }
 
 // release removes the finalizer of an engine that is deleted, once nothing is on it. Until then it
-// is connected to: what is on it is to be removed.
+// is connected to: what is on it is to be removed. Who says that it is lost gives up what was left there.
 func (r *Reconciler) release(_ context.Context, s *scope) error {
-	if s.engine.DeletionTimestamp.IsZero() || len(s.usage.Users) > 0 {
+	if s.engine.DeletionTimestamp.IsZero() || len(s.usage.Users) > 0 || len(s.engine.Spec.Debts) > 0 && !s.isLost() {
 		return nil
 	}
 	r.Engines.Disconnect(client.ObjectKeyFromObject(s.engine), nil)
@@ -166,7 +172,7 @@ func (r *Reconciler) checkEndpoint(_ context.Context, s *scope) error {
 }
 
 func (r *Reconciler) checkLost(_ context.Context, s *scope) error {
-	if !ptr.Deref(s.engine.Spec.Lost, false) {
+	if !s.isLost() {
 		return nil
 	}
 	return r.disconnect(s, infrav1.EngineLostReason, errLost)
@@ -194,7 +200,11 @@ type scope struct {
 	usage placement.Usage
 	// conditions as they were before this reconcile.
 	conditions []metav1.Condition
+	// unpaid says why debts are; empty = that is not known.
+	unpaid string
 }
+
+func (s *scope) isLost() bool { return ptr.Deref(s.engine.Spec.Lost, false) }
 
 // unreachable is the outcome where the engine is not used. after is the time until the next try; 0 =
 // a change of the object is awaited.
@@ -203,9 +213,12 @@ func (s *scope) unreachable(reason string, err error, after time.Duration) error
 		Type: infrav1.EngineHostReadyCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineHostUnknownReason,
 	})
 	return reconcile.Wait{
-		Condition: infrav1.EngineReachableCondition, Reason: reason, Message: strings.Join(strings.Fields(err.Error()), " "), After: after,
+		Condition: infrav1.EngineReachableCondition, Reason: reason, Message: oneLine(err), After: after,
 	}
 }
+
+// oneLine is the text of an error for a condition.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // Report sets the condition of an outcome.
 func (s *scope) Report(outcome error) {

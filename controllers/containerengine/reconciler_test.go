@@ -43,6 +43,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
 	"github.com/capi-samples/cluster-api-provider-container/test/engineobjects"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
+	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
 const namespace = "team"
@@ -53,6 +54,7 @@ type fixture struct {
 	client     client.Client
 	engine     *simulated.Engine
 	engines    *engines.Engines
+	events     world.Recorder
 	reconciler *containerengine.Reconciler
 }
 
@@ -86,7 +88,7 @@ func (f *fixture) restart() {
 		Open: engineobjects.Open(map[string]engine.Engine{"build.example.org": keptOpen{f.engine}}),
 	})
 	f.reconciler = &containerengine.Reconciler{
-		Client: f.client, Engines: f.engines, Allowed: must.Get(endpoint.ParseAllowed([]string{namespace + "=ssh://*.example.org"}))(f.t),
+		Client: f.client, Engines: f.engines, Events: &f.events, Allowed: must.Get(endpoint.ParseAllowed([]string{namespace + "=ssh://*.example.org"}))(f.t),
 	}
 }
 

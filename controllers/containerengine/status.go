@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/cluster-api/util/patch"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/debts"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
@@ -41,6 +42,7 @@ func (s *scope) count(usage placement.Usage) {
 	status := &s.engine.Status
 	status.Clusters, status.Machines = ptr.To(int32(len(usage.Clusters))), ptr.To(int32(usage.Machines)) //nolint:gosec // There are never so many.
 	status.Reserved = infrav1.EngineResources{CPU: &usage.Reserved.CPU, Memory: &usage.Reserved.Memory}
+	status.Debts = ptr.To(int32(len(s.engine.Spec.Debts))) //nolint:gosec // The API admits 1000.
 	s.setCapacity(nil)
 }
 
@@ -59,6 +61,15 @@ func (s *scope) publish(info engine.Info) {
 	s.setCapacity(&info)
 }
 
+// deletionMessage says what the deletion waits for.
+func (s *scope) deletionMessage() string {
+	if len(s.usage.Users) > 0 {
+		return fmt.Sprintf("deletion waits for %s on the engine", strings.Join(s.usage.Users, ", "))
+	}
+	return fmt.Sprintf("deletion waits until what %s left on the engine is removed; set spec.lost if the host is given up",
+		strings.Join(debts.Names(s.engine), ", "))
+}
+
 // patch writes what the reconcile found, with Ready as its summary.
 func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 	ready := metav1.Condition{Type: infrav1.EngineReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason}
@@ -73,9 +84,12 @@ func (s *scope) patch(ctx context.Context, helper *patch.Helper) error {
 			break
 		}
 	}
+	if conditions.IsTrue(s.engine, infrav1.EngineReachableCondition) && len(s.engine.Spec.Debts) > 0 {
+		ready = s.debtsUnpaid()
+	}
 	if !s.engine.DeletionTimestamp.IsZero() {
 		ready.Status, ready.Reason = metav1.ConditionFalse, infrav1.EngineInUseReason
-		ready.Message = fmt.Sprintf("deletion waits for %s on the engine", strings.Join(s.usage.Users, ", "))
+		ready.Message = s.deletionMessage()
 	}
 	reconcile.SetCondition(s.engine, ready)
 	reconcile.SettleConditions(s.engine, s.conditions)

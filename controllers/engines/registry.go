@@ -213,6 +213,17 @@ func (e *Engines) Connection(name types.NamespacedName) *Connection {
 	return nil
 }
 
+// Closed returns an engine that nobody may use now, for what is to be done before others may; nil where there is none, or
+// others may use it.
+func (e *Engines) Closed(name types.NamespacedName) engine.Engine {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	if known := e.remote[name]; known != nil && known.gate.closed() != nil {
+		return known.metered
+	}
+	return nil
+}
+
 // Suspend ends all calls of an engine with the reason, until a probe of it succeeds. Its client keeps the
 // credentials.
 func (e *Engines) Suspend(name types.NamespacedName, reason error) {

@@ -56,6 +56,8 @@ const (
 // reconcileDelete removes the container, and the finalizer afterwards.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
+		// Nobody waits for an engine that is lost.
+		r.releaseLost,
 		r.findEngine,
 		// A container of another owner stays.
 		r.observeOwnContainer,
@@ -156,8 +158,12 @@ func (r *Reconciler) releaseToCluster(ctx context.Context, s *scope) error {
 // of the container. Neither Nodes nor members of etcd are removed from a Cluster that is being
 // deleted.
 func (r *Reconciler) isRemovedWithCluster(s *scope) bool {
-	return s.container != nil && s.owner().Owns(s.container.Labels) &&
-		s.cluster != nil && !s.cluster.DeletionTimestamp.IsZero() &&
+	return s.container != nil && s.owner().Owns(s.container.Labels) && r.isClusterDeletedHere(s)
+}
+
+// isClusterDeletedHere reports whether the Cluster is being deleted, and this manager is to delete its ContainerCluster.
+func (r *Reconciler) isClusterDeletedHere(s *scope) bool {
+	return s.cluster != nil && !s.cluster.DeletionTimestamp.IsZero() &&
 		s.containerCluster != nil && reconcile.Selected(s.containerCluster, r.WatchFilterValue) &&
 		controllerutil.ContainsFinalizer(s.containerCluster, infrav1.ClusterFinalizer)
 }

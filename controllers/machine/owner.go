@@ -26,7 +26,6 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
-	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -116,14 +115,19 @@ func (r *Reconciler) recordEngineName(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// placed is the object that says which engine the machine is on: itself, unless its record got lost or is
+// still to be written.
+func (s *scope) placed() client.Object {
+	if s.containerCluster != nil && s.containerMachine.Annotations[infrav1.EngineNameAnnotation] == "" {
+		return s.containerCluster
+	}
+	return s.containerMachine
+}
+
 // findEngine finds the engine of the machine. Its ContainerEngine says why there is none, and its
 // return causes the next reconcile.
 func (r *Reconciler) findEngine(_ context.Context, s *scope) error {
-	var of client.Object = s.containerMachine
-	if s.containerCluster != nil && engines.IsUnplaced(s.containerCluster) {
-		of = s.containerCluster
-	}
-	connection, err := r.Engines.For(of)
+	connection, err := r.Engines.For(s.placed())
 	if err != nil {
 		return reconcile.Failure{
 			Err: err, Condition: infrav1.ContainerReadyCondition, Status: metav1.ConditionUnknown,

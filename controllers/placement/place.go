@@ -201,6 +201,8 @@ func (c *candidate) refuses(needs Resources) string {
 		return "is being deleted"
 	case ptr.Deref(spec.Lost, false):
 		return "is lost"
+	case len(spec.Debts) > 0:
+		return "has what deleted clusters left there while it was lost"
 	case ptr.Deref(spec.Maintenance, false):
 		return "is in maintenance"
 	case !conditions.IsTrue(c.engine, infrav1.EngineReadyCondition):

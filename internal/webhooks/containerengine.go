@@ -20,12 +20,15 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
@@ -38,7 +41,7 @@ func containerEngine(allowed endpoint.Allowed) kind[*infrav1.ContainerEngine] {
 	return kind[*infrav1.ContainerEngine]{
 		name: "ContainerEngine", object: &infrav1.ContainerEngine{},
 		validate:       func(engine *infrav1.ContainerEngine) field.ErrorList { return validateEngine(engine, allowed) },
-		validateUpdate: func(_, _ *infrav1.ContainerEngine) field.ErrorList { return nil },
+		validateUpdate: validateDebts,
 	}
 }
 
@@ -98,6 +101,22 @@ func validateReservations(path *field.Path, reservations []infrav1.EngineReserva
 	for i, reservation := range reservations {
 		errs = append(errs, validateNotNegative(path.Index(i).Child("cpu"), reservation.CPU)...)
 		errs = append(errs, validateNotNegative(path.Index(i).Child("memory"), reservation.Memory)...)
+	}
+	return errs
+}
+
+// validateDebts: what is recorded of an engine that is not lost can have been created there only by objects that are
+// there. To remove a debt is the user's decision.
+func validateDebts(before, after *infrav1.ContainerEngine) field.ErrorList {
+	if ptr.Deref(after.Spec.Lost, false) {
+		return nil
+	}
+	var errs field.ErrorList
+	for i, debt := range after.Spec.Debts {
+		if !slices.ContainsFunc(before.Spec.Debts, func(other infrav1.EngineDebt) bool { return equality.Semantic.DeepEqual(other, debt) }) {
+			errs = append(errs, field.Forbidden(field.NewPath("spec", "debts").Index(i),
+				"is recorded by the provider while spec.lost is true, and may only be removed otherwise"))
+		}
 	}
 	return errs
 }

@@ -137,7 +137,7 @@ func APIServer(scheme *runtime.Scheme, objects []client.Object) client.WithWatch
 	tracker := clienttesting.NewObjectTracker(scheme, serializer.NewCodecFactory(scheme).UniversalDecoder())
 	return fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker).WithObjects(objects...).
 		WithStatusSubresource(&infrav1.ContainerMachine{}, &infrav1.ContainerCluster{}, &infrav1.ContainerMachinePool{},
-			&clusterv1.Machine{}, &clusterv1.MachinePool{}, &clusterv1.Cluster{}).
+			&infrav1.ContainerEngine{}, &clusterv1.Machine{}, &clusterv1.MachinePool{}, &clusterv1.Cluster{}).
 		Build()
 }
 

@@ -31,6 +31,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 )
 
@@ -96,7 +97,7 @@ func removeCommand(a *session.App) *cobra.Command {
 		Use:   "remove NAME",
 		Short: "Remove an engine of another host, if it has no clusters",
 		Long: "Remove an engine of another host from the management cluster, with its credentials. It is refused while clusters are on the\n" +
-			"engine. Its endpoint is not allowed any more afterwards.",
+			"engine, or were deleted while it was lost and have left something there. Its endpoint is not allowed any more afterwards.",
 		Args: oneEngine(1),
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
 			limited, cancel := session.Within(ctx, timeout)
@@ -122,6 +123,10 @@ func remove(ctx context.Context, s *session.Session, name string) error {
 	if len(on) > 0 {
 		return fmt.Errorf("engine %q has %s; delete them first, or keep others away with \"%s engine drain %s\"",
 			name, strings.Join(on, ", "), s.Program, name)
+	}
+	if left := len(engine.Spec.Debts); left > 0 && !ptr.Deref(engine.Spec.Lost, false) {
+		return fmt.Errorf("engine %q still has what %s left there while it was lost, and removes that once it responds; if its host is given up, "+
+			"set spec.lost of the ContainerEngine", name, output.Plural(left, "deleted cluster"))
 	}
 	if err := client.IgnoreNotFound(s.Client.Delete(ctx, engine)); err != nil {
 		return fmt.Errorf("delete ContainerEngine %q: %w", name, err)
