@@ -41,7 +41,7 @@ import (
 const (
 	// payTimeout is how long one reconcile removes what is left on an engine. The next one continues.
 	payTimeout = time.Minute
-	// paidInterval is when an engine is probed that has no debts any more.
+	// paidInterval is when an engine is probed again whose debts are paid, or that is not the one any more.
 	paidInterval = time.Second
 )
 
@@ -73,18 +73,23 @@ func (r *Reconciler) payDebts(ctx context.Context, s *scope) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, payTimeout)
 	defer cancel()
-	var problems []string
-	// The record is changed by writes of its own, which the patch that ends the reconcile must not repeat.
-	recorded := s.engine.DeepCopy()
+	var problems, paid []string
 	for _, debt := range s.engine.Spec.Debts {
 		if err := r.pay(limited, s, eng, debt); err != nil {
 			problems = append(problems, problemOf(err))
 			continue
 		}
-		// A conflict: what changed the object causes the next reconcile, which has nothing left to remove.
-		if err := debts.Remove(ctx, r.Client, recorded, debt.Name); err != nil {
-			return err
-		}
+		paid = append(paid, debt.Name)
+	}
+	// What was not found is gone only if the engine is still the one that was probed.
+	if info, err := eng.Info(limited); err != nil || info.StorageID != s.answer.Info.StorageID {
+		ctrl.LoggerFrom(ctx).Info("Keeping debts of an engine that does not respond any more, or is another one")
+		return reconcile.Wait{After: paidInterval}
+	}
+	// The record is changed by a write of its own, which the patch that ends the reconcile must not repeat. A
+	// conflict: the next reconcile has nothing left to remove.
+	if err := debts.Remove(ctx, r.Client, s.engine.DeepCopy(), paid...); err != nil {
+		return err
 	}
 	if len(problems) == 0 {
 		return reconcile.Wait{After: paidInterval}

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -216,6 +217,30 @@ func TestDebtsOfAnotherEngine(t *testing.T) {
 	f.expect("another one responds", replaced)
 	f.edit(func(e *infrav1.ContainerEngine) { e.Spec.Debts = nil; dropAnnotation(e) })
 	f.expect("the administrator gives the former one up", well())
+}
+
+// TestReplacedWhileItPays: what another engine does not have may still be on the former one.
+func TestReplacedWhileItPays(t *testing.T) {
+	t.Parallel()
+	f := newIndebted(t, nil)
+	f.back()
+	switchOnce := sync.OnceFunc(func() { f.engine.SwitchStorage("b") })
+	f.engine.OnCall(func(call simulated.Call) error {
+		if call.Method == "ListContainers" {
+			switchOnce()
+		}
+		return nil
+	})
+	want := indebted()
+	want.after = soon
+	f.expect("another one responds after the probe", want)
+	if got := len(f.get().Spec.Debts); got != 2 {
+		t.Errorf("%d debts are left, want 2", got)
+	}
+	f.expect("it is noticed", unused(infrav1.EngineReplacedReason, interval))
+	f.engine.SwitchStorage("a")
+	f.expect("the former one is back", want)
+	f.expect("it is used again", well())
 }
 
 // TestDebtsOfRenamedEngine: an engine that has what was left is the one, whatever it calls itself.

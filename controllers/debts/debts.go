@@ -91,9 +91,11 @@ func Record(ctx context.Context, c client.Client, engine *infrav1.ContainerEngin
 	return write(ctx, c, engine, add(engine.Spec.Debts, debt))
 }
 
-// Remove the record of a debt that is paid.
-func Remove(ctx context.Context, c client.Client, engine *infrav1.ContainerEngine, name string) error {
-	return write(ctx, c, engine, slices.DeleteFunc(slices.Clone(engine.Spec.Debts), func(debt infrav1.EngineDebt) bool { return debt.Name == name }))
+// Remove the records of debts that are paid.
+func Remove(ctx context.Context, c client.Client, engine *infrav1.ContainerEngine, names ...string) error {
+	return write(ctx, c, engine, slices.DeleteFunc(slices.Clone(engine.Spec.Debts), func(debt infrav1.EngineDebt) bool {
+		return slices.Contains(names, debt.Name)
+	}))
 }
 
 func write(ctx context.Context, c client.Client, engine *infrav1.ContainerEngine, debts []infrav1.EngineDebt) error {

@@ -133,6 +133,7 @@ func TestPlace(t *testing.T) {
 			reason: "Each engine says why not.", cluster: unplaced("c", nil), topology: topology(2),
 			others: []client.Object{
 				engineWith("cpu", "3", "8Gi", nil), engineWith("memory", "8", "3Gi", nil), engineWith("lost", "8", "8Gi", lost),
+				engineWith("indebted", "8", "8Gi", func(e *infrav1.ContainerEngine) { e.Spec.Debts = []infrav1.EngineDebt{{Name: "id"}} }),
 				engineWith("maintained", "8", "8Gi", func(e *infrav1.ContainerEngine) { e.Spec.Maintenance = ptr.To(true) }),
 				engineWith("down", "8", "8Gi", func(e *infrav1.ContainerEngine) {
 					e.Status.Conditions[0].Status, e.Status.Conditions[0].Reason = metav1.ConditionFalse, "Unreachable"
@@ -140,7 +141,7 @@ func TestPlace(t *testing.T) {
 				engineWith("unknown", "8", "8Gi", func(e *infrav1.ContainerEngine) { e.Status.Capacity.Memory = nil }),
 			},
 			refusals: []string{
-				"cpu has 3 CPUs free, and the cluster needs 4", "down is not ready: Unreachable", "lost is lost", "maintained is in maintenance",
+				"cpu has 3 CPUs free, and the cluster needs 4", "down is not ready: Unreachable", "indebted has what deleted clusters left there while it was lost", "lost is lost", "maintained is in maintenance",
 				"memory has 3Gi of memory free, and the cluster needs 4Gi", "unknown has no known capacity: set spec.capacity",
 			},
 		},
