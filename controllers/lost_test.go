@@ -209,7 +209,7 @@ func TestLostEngine(t *testing.T) {
 	w.restart()
 	w.look()
 	if diff := gocmp.Diff(before, w.containers()); diff != "" {
-		t.Errorf("it responds, and nobody has said that it is back (-before, +after):\n%s", diff)
+		t.Errorf("it responds, and its administrator has not said that it is back (-before, +after):\n%s", diff)
 	}
 
 	w.resists = true // Nothing can be removed.
@@ -241,7 +241,7 @@ func TestLostEngine(t *testing.T) {
 	}
 }
 
-// TestMachineOnLostEngine: its container is removed when the engine is back, and the cluster goes on.
+// TestMachineOnLostEngine: its container is removed when the engine is back, and the cluster continues.
 func TestMachineOnLostEngine(t *testing.T) {
 	t.Parallel()
 	w := newLostWorld(t)

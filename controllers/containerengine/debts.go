@@ -62,7 +62,7 @@ func (s *scope) checkDebts() error {
 }
 
 // payDebts removes what deleted clusters and machines left on the engine, and each debt when that is done. Meanwhile
-// nobody else uses the engine. Debts do not wait for each other.
+// no other reconciler uses the engine. Debts do not wait for each other.
 func (r *Reconciler) payDebts(ctx context.Context, s *scope) error {
 	if len(s.engine.Spec.Debts) == 0 {
 		return nil

@@ -76,7 +76,7 @@ func newIndebted(t *testing.T, change func(*infrav1.EngineDebt)) *fixture {
 			change(&debt)
 		}
 		left := debts.OfMachine(stays, "stays-deleted")
-		// Names that others have, or nobody.
+		// Names of others, and one that does not exist.
 		left.Containers = append(left.Containers, "absent", "foreign", "other-owner", "stays-lb")
 		e.Spec.Lost, e.Spec.Debts = ptr.To(true), []infrav1.EngineDebt{debt, left}
 	})

@@ -70,7 +70,7 @@ func TestLostEngine(t *testing.T) {
 	}{
 		"Lost":        {"Its administrator says so.", on("build"), ptr.To(true), true},
 		"OfCluster":   {"Also of a cluster.", &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Spec: infrav1.ContainerClusterSpec{EngineName: "build"}}, ptr.To(true), true},
-		"NotLost":     {"Nobody says so.", on("build"), nil, false},
+		"NotLost":     {"Its administrator has not said so.", on("build"), nil, false},
 		"Back":        {"It is back.", on("build"), ptr.To(false), false},
 		"Absent":      {"Who deletes the object has said nothing of its host.", on("absent"), ptr.To(true), false},
 		"OwnEngine":   {"The manager's own engine has no object.", on(""), ptr.To(true), false},

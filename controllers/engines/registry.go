@@ -213,8 +213,8 @@ func (e *Engines) Connection(name types.NamespacedName) *Connection {
 	return nil
 }
 
-// Closed returns an engine that nobody may use now, for what is to be done before others may; nil where there is none, or
-// others may use it.
+// Closed returns an engine that is closed to reconcilers now, for what is to be done before it is opened; nil where there is
+// none, or it is open.
 func (e *Engines) Closed(name types.NamespacedName) engine.Engine {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()

@@ -56,7 +56,7 @@ const (
 // reconcileDelete removes the container, and the finalizer afterwards.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
-		// Nobody waits for an engine that is lost.
+		// An engine that is lost is not waited for.
 		r.releaseLost,
 		r.findEngine,
 		// A container of another owner stays.
