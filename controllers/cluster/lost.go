@@ -55,7 +55,7 @@ func (r *Reconciler) reconcileDeleteLost(ctx context.Context, s *scope, lost *in
 
 // recordDebt of all that the cluster has on an engine that is lost.
 func (r *Reconciler) recordDebt(ctx context.Context, s *scope, lost *infrav1.ContainerEngine) error {
-	debt := debts.OfCluster(s.owner(), s.networkName(), s.retainedVolumes() != "")
+	debt := debts.OfCluster(s.owner(), s.networkName(), s.retainedVolumes())
 	err := debts.Record(ctx, r.Client, lost, debt)
 	if apierrors.IsConflict(err) {
 		// The engine may be back.

@@ -71,7 +71,7 @@ func newIndebted(t *testing.T, change func(*infrav1.EngineDebt)) *fixture {
 		must.Get(clustervolume.Ensure(t.Context(), f.engine, owner))(t)
 	}
 	f.edit(func(e *infrav1.ContainerEngine) {
-		debt := debts.OfCluster(gone, "of-gone", false)
+		debt := debts.OfCluster(gone, "of-gone", "")
 		if change != nil {
 			change(&debt)
 		}

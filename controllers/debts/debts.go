@@ -54,10 +54,10 @@ func LostEngine(ctx context.Context, c client.Reader, object client.Object) (*in
 	return engine, nil
 }
 
-// OfCluster is the debt of a cluster that is deleted.
-func OfCluster(owner identity.Owner, network string, volumeRetained bool) infrav1.EngineDebt {
+// OfCluster is the debt of a cluster that is deleted. retained are the PersistentVolumes for which its volume is kept.
+func OfCluster(owner identity.Owner, network, retained string) infrav1.EngineDebt {
 	debt := infrav1.EngineDebt{Name: owner.ID, ClusterName: owner.Cluster, OwnerID: owner.ID, NetworkName: network}
-	if volumeRetained {
+	if retained != "" {
 		debt.VolumeRetained = ptr.To(true)
 	}
 	return debt

@@ -105,8 +105,8 @@ func TestRecord(t *testing.T) {
 		"First":          {"", nil, debts.OfMachine(owner("c", "id"), "b"), []infrav1.EngineDebt{machine("b")}},
 		"Second":         {"Machines of a cluster share one debt.", []infrav1.EngineDebt{machine("b")}, debts.OfMachine(owner("c", "id"), "a"), []infrav1.EngineDebt{machine("a", "b")}},
 		"Again":          {"It is not recorded twice.", []infrav1.EngineDebt{machine("a", "b")}, debts.OfMachine(owner("c", "id"), "a"), []infrav1.EngineDebt{machine("a", "b")}},
-		"Cluster":        {"All of the cluster includes its machines.", []infrav1.EngineDebt{machine("a")}, debts.OfCluster(owner("c", "id"), "capcon", false), []infrav1.EngineDebt{whole}},
-		"Retained":       {"The volume is its user's.", nil, debts.OfCluster(owner("c", "id"), "capcon", true), []infrav1.EngineDebt{retained}},
+		"Cluster":        {"All of the cluster includes its machines.", []infrav1.EngineDebt{machine("a")}, debts.OfCluster(owner("c", "id"), "capcon", ""), []infrav1.EngineDebt{whole}},
+		"Retained":       {"The volume is its user's.", nil, debts.OfCluster(owner("c", "id"), "capcon", "pv-1"), []infrav1.EngineDebt{retained}},
 		"MachineLater":   {"It is part of the cluster's.", []infrav1.EngineDebt{whole}, debts.OfMachine(owner("c", "id"), "a"), []infrav1.EngineDebt{whole}},
 		"OtherOfOneName": {"A cluster that is created again has another ID.", []infrav1.EngineDebt{whole}, debts.OfMachine(owner("c", ""), "x"), []infrav1.EngineDebt{whole, unknown}},
 	}
