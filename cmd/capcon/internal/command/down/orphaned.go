@@ -46,10 +46,9 @@ func (d *deletion) engineOr(s *session.Session) *session.Session {
 
 // findEngine of a cluster without objects, by its record. "Not found" on another one says nothing.
 func (d *deletion) findEngine(ctx context.Context, s *session.Session) (err error) {
-	if d.force {
-		return nil
+	if d.on = s; d.record.EngineName != "" && !d.force {
+		d.on, err = s.Of(ctx, d.name)
 	}
-	d.on, err = s.Of(ctx, d.name)
 	return err
 }
 

@@ -31,9 +31,12 @@ func (r *run) checkForgotten(ctx context.Context, name string, present managemen
 		return nil
 	}
 	record, _ := r.session.Records.Get(name)
-	on, err := r.session.Of(ctx, name)
-	if err != nil {
-		return err
+	on := r.session
+	if record.EngineName != "" {
+		var err error
+		if on, err = r.session.Of(ctx, name); err != nil {
+			return err
+		}
 	}
 	containers, err := on.Records.ContainersOfOwner(ctx, name, record.OwnerID)
 	switch {
