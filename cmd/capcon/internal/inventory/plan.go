@@ -272,20 +272,28 @@ func (w World) decideNetwork(object Object, before []Decision) Decision {
 		}
 	}
 	for _, manager := range w.Managers {
-		for _, cluster := range manager.Clusters {
-			// Engines of another management cluster have names of their own.
-			if cluster.Network == object.Name && (!manager.Plane || cluster.Engine == object.Engine) {
-				return keep(object, fmt.Sprintf("used by cluster %s/%s of %s", cluster.Owner.Namespace, cluster.Owner.Cluster, manager.Name))
-			}
-		}
-		if manager.Plane && object.Name == network.DefaultName && object.Engine == "" {
-			return keep(object, fmt.Sprintf("reserved for %s", manager.Name))
+		if why := manager.keepsNetwork(object); why != "" {
+			return keep(object, why)
 		}
 	}
 	if object.Engine != "" && object.Name == network.DefaultName && w.hasPlane(object.Engine) {
 		return keep(object, "reserved for the management plane of its host")
 	}
 	return remove(object, "unused network of this provider")
+}
+
+// keepsNetwork says why a network is needed by the management cluster, or by one of its clusters; empty if it is not.
+func (m Manager) keepsNetwork(object Object) string {
+	for _, cluster := range m.Clusters {
+		// Engines of another management cluster have names of their own.
+		if cluster.Network == object.Name && (!m.Plane || cluster.Engine == object.Engine) {
+			return fmt.Sprintf("used by cluster %s/%s of %s", cluster.Owner.Namespace, cluster.Owner.Cluster, m.Name)
+		}
+	}
+	if m.Plane && object.Name == network.DefaultName && object.Engine == "" {
+		return "reserved for " + m.Name
+	}
+	return ""
 }
 
 // hasPlane reports whether an engine has a management plane.

@@ -166,13 +166,13 @@ func (s *Session) connectTo(ctx context.Context, object *infrav1.ContainerEngine
 	key := client.ObjectKey{Namespace: object.Namespace, Name: object.Spec.CredentialsSecretName}
 	if err := s.Client.Get(ctx, key, secret); err != nil {
 		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("Secret %q with its credentials is not found", key.Name)
+			return nil, fmt.Errorf("its credentials are not found: Secret %q", key.Name)
 		}
 		return nil, fmt.Errorf("get Secret %q: %w", key.Name, err)
 	}
 	dialed, err := engineobject.NewClient(at, engineobject.CredentialsOf(secret.Data), s.OpenEngine)
 	if err != nil {
-		return nil, fmt.Errorf("Secret %q: %w", key.Name, err)
+		return nil, fmt.Errorf("read Secret %q: %w", key.Name, err)
 	}
 	limited, err := metered.New(dialed, prometheus.NewRegistry(), metered.Options{Engine: object.Name})
 	if err != nil {

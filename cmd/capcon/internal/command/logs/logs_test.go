@@ -199,7 +199,7 @@ func TestLogsOnEngine(t *testing.T) {
 			change: func(w *commandtest.World, _ *simulated.Engine) {
 				must.Succeed(w.T, w.Client.Delete(w.T.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "build-credentials"}}))
 			},
-			code: 1, want: []string{`engine "build": Secret "build-credentials" with its credentials is not found`},
+			code: 1, want: []string{`engine "build": its credentials are not found: Secret "build-credentials"`},
 		},
 		"PlaneSilent": {
 			reason: "The record knows where the cluster is.",
