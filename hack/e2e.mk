@@ -168,7 +168,7 @@ RemoteEngine: ## A cluster on an engine that capcon reaches through SSH alone
 RemoteEngineTLS: ## The same through TLS, on Docker
 	@$(CLUSTER) $@
 
-Engines: ## Clusters on a second engine, which stops, returns and gets other credentials, on Docker
+Engines: ## Clusters on a second engine, which stops, returns, gets other credentials and is lost, on Docker
 	@$(CLUSTER) $@
 
 list-many: ## List a thousand containers (LIST_SIZE=1000)

@@ -24,6 +24,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -66,6 +67,7 @@ func TestEngines(t *testing.T) {
 		{Name: "another certificate", Run: s.rotated},
 		{Name: "wrong certificate", Run: s.refused},
 		{Name: "deleted", Run: s.deleted},
+		{Name: "lost", Run: s.lost},
 	})
 	program.MustRun("engine", "remove", secondEngine)
 	program.MustRun("plane", "down")
@@ -145,6 +147,58 @@ func (s *enginesTest) refused(t *testing.T) {
 	s.reachable(t, metav1.ConditionFalse, "certificate")
 	s.replaceCredentials(t, right)
 	s.reachable(t, metav1.ConditionTrue, "")
+}
+
+// lost: nothing is taken for gone until the administrator says so. What was left there is removed once the engine is back.
+func (s *enginesTest) lost(t *testing.T) {
+	program := s.program.At(t)
+	program.MustRun("up", enginesCluster, "--engine-name", secondEngine, "--workers", "0")
+	must.Succeed(t, s.host.process.Signal(syscall.SIGSTOP))
+	resume := func() { must.Succeed(t, s.host.process.Signal(syscall.SIGCONT)) }
+	t.Cleanup(resume)
+	s.reachable(t, metav1.ConditionFalse, "")
+	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: enginesCluster}}
+	must.Succeed(t, s.api.Delete(t.Context(), cluster))
+	capcontest.Eventually(t, "the deletion waits for the engine", func(ctx context.Context) (string, error) {
+		machines := &infrav1.ContainerMachineList{}
+		if err := s.api.List(ctx, machines); err != nil || len(machines.Items) != 1 {
+			return fmt.Sprintf("%d ContainerMachines", len(machines.Items)), err
+		}
+		if machines.Items[0].DeletionTimestamp.IsZero() {
+			return "the ContainerMachine is not deleted", nil
+		}
+		return "", nil
+	})
+	s.declareLost(t, true)
+	capcontest.Eventually(t, "the Cluster is gone", func(ctx context.Context) (string, error) {
+		err := s.api.Get(ctx, client.ObjectKeyFromObject(cluster), cluster)
+		if apierrors.IsNotFound(err) {
+			return "", nil
+		}
+		return "it exists", err
+	})
+	if debts := s.engine(t).Spec.Debts; len(debts) != 1 {
+		t.Errorf("want one debt, got %+v", debts)
+	}
+	resume()
+	second := s.host.connect(t)
+	if nodes := capcontest.NodeContainers(t, second, enginesCluster); len(nodes) != 1 {
+		t.Errorf("want the node of before, got %q", capcontest.IDs(nodes))
+	}
+	s.declareLost(t, false)
+	capcontest.Eventually(t, "the engine is clean", func(context.Context) (string, error) {
+		if debts := s.engine(t).Spec.Debts; len(debts) > 0 {
+			return fmt.Sprintf("%+v", debts), nil
+		}
+		return "", nil
+	})
+	capcontest.NothingLeftSince(t, second, nil)
+}
+
+func (s *enginesTest) declareLost(t *testing.T, isLost bool) {
+	t.Helper()
+	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: secondEngine}
+	capcontest.Edit(t, s.api, key, &infrav1.ContainerEngine{}, func(e *infrav1.ContainerEngine) { e.Spec.Lost = ptr.To(isLost) })
 }
 
 func (s *enginesTest) deleted(t *testing.T) {
