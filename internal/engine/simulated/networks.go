@@ -17,6 +17,7 @@ limitations under the License.
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/netip"
@@ -33,6 +34,17 @@ type network struct {
 	labels    map[string]string
 	createdAt time.Time
 	subnets   []engine.Subnet
+	// driver; empty = bridge.
+	driver string
+}
+
+// AddNetwork makes a network that a user created, with its driver and subnets.
+func (e *Engine) AddNetwork(made engine.Network) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.networks[made.Name] = &network{
+		id: e.newID(), name: made.Name, labels: made.Labels, driver: made.Driver, subnets: made.Subnets, createdAt: e.now(),
+	}
 }
 
 // CreateNetwork implements engine.Networks.
@@ -157,7 +169,7 @@ func (e *Engine) ListNetworks(ctx context.Context, selector map[string]string) (
 
 func (n *network) observed() engine.Network {
 	return engine.Network{
-		ID: n.id, Name: n.name, Labels: maps.Clone(n.labels), Driver: "bridge", CreatedAt: n.createdAt, Subnets: slices.Clone(n.subnets),
+		ID: n.id, Name: n.name, Labels: maps.Clone(n.labels), Driver: cmp.Or(n.driver, "bridge"), CreatedAt: n.createdAt, Subnets: slices.Clone(n.subnets),
 	}
 }
 
