@@ -227,6 +227,7 @@ func create(ctx context.Context, containers network.Engine, spec Spec) (State, e
 			Spec:      containerSpec(spec, ports.chosen),
 			Network:   spec.Network,
 			Addresses: spec.Addresses,
+			Held:      spec.Held,
 			Prepare: func(ctx context.Context, _ []netip.Addr) error {
 				return upload(ctx, containers, name, text)
 			},

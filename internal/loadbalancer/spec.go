@@ -53,6 +53,8 @@ type Spec struct {
 	// Addresses are pinned; none = choose, to be pinned by the caller from
 	// State.Addresses.
 	Addresses []netip.Addr
+	// Held are addresses that it does not get although none is seen with them; may be nil.
+	Held network.Holders
 	// HostAddresses by the port of the configuration that each publishes; 127.0.0.1 by default.
 	HostAddresses map[uint16]netip.Addr
 	// HostPorts by the port of the configuration that each publishes. 0 = choose a free

@@ -167,6 +167,17 @@ func Addresses(container engine.Container, network string) []netip.Addr {
 	return addresses
 }
 
+// ParseAddresses reads recorded addresses; what is none is left out.
+func ParseAddresses(texts []string) []netip.Addr {
+	var addresses []netip.Addr
+	for _, text := range texts {
+		if address, err := netip.ParseAddr(text); err == nil {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}
+
 // addressSeparator between the addresses of two families in one label.
 const addressSeparator = ","
 

@@ -42,6 +42,8 @@ type Placement struct {
 	// each subnet of the network of a family without one, Place chooses an
 	// address, and chooses again until one can be had.
 	Addresses []netip.Addr
+	// Held are addresses that no container is to get although none is seen with them; may be nil.
+	Held Holders
 	// Prepare is called between create and start with the addresses chosen,
 	// to upload files; nil = nothing to prepare. It may be called again for
 	// another container of the same name when an address could not be had.

@@ -176,6 +176,7 @@ func (p *placer) choose(ctx context.Context) ([]netip.Addr, error) {
 		return nil, err
 	}
 	taken := Taken(network.Name, containers)
+	maps.Copy(taken, p.placement.Held)
 	for _, address := range p.placement.Addresses {
 		if holder, found := taken[address]; found {
 			return nil, heldBy(address, holder)
@@ -219,6 +220,11 @@ func (p *placer) claimed(ctx context.Context, id string, addresses []netip.Addr)
 	containers, err := p.holders(ctx)
 	if err != nil {
 		return err
+	}
+	for _, address := range addresses {
+		if holder, held := p.placement.Held[address]; held {
+			return heldBy(address, holder)
+		}
 	}
 	for _, container := range containers {
 		if container.ID == id || container.Name == p.placement.Spec.Name {
