@@ -114,6 +114,21 @@ type ContainerClusterSpec struct {
 	// +optional
 	EngineSelector *metav1.LabelSelector `json:"engineSelector,omitempty"`
 
+	// engineNames are the ContainerEngines, in the namespace of the cluster, that the machines of the cluster are placed
+	// on. network.name is then a macvlan network that exists on each of them, with the same subnets: all hosts are on one
+	// layer-2 network. A machine is placed on an engine of its failure domain, and on the one that has the fewest
+	// machines of the same control plane or MachineDeployment. The failure domains of the Cluster are those of the engines that are neither
+	// lost nor in maintenance; an engine without one is its own, by its name. engineName is the engine of the load balancer: the
+	// provider chooses it, and another one if it is lost. Engines can be added; from one that is removed, machines are not
+	// removed. By default, all containers of the cluster are on one engine.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=2
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	EngineNames []string `json:"engineNames,omitempty"`
+
 	// engineReservation is what the cluster reserves of its ContainerEngine before it is created there; by
 	// default what the machines of the Cluster's topology count, or one control plane if it has no topology. What its
 	// machines count counts if that is more.

@@ -58,6 +58,16 @@ type ContainerClusterTemplateResourceSpec struct {
 	// +optional
 	EngineSelector *metav1.LabelSelector `json:"engineSelector,omitempty"`
 
+	// engineNames are the ContainerEngines, in the namespace of the cluster, that the machines of the cluster are placed
+	// on. network.name is then a macvlan network that exists on each of them.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=2
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
+	EngineNames []string `json:"engineNames,omitempty"`
+
 	// engineReservation is what the cluster reserves of its ContainerEngine before it is created there; by
 	// default what the machines of the Cluster's topology count, or one control plane if it has no topology. What its
 	// machines count counts if that is more.

@@ -194,6 +194,16 @@ type EngineDebt struct {
 	// +kubebuilder:validation:MaxLength=63
 	NetworkName string `json:"networkName,omitempty"`
 
+	// addresses on the network of a cluster that is over several engines: no other container gets them until
+	// the debt is paid.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MinLength=2
+	// +kubebuilder:validation:items:MaxLength=39
+	Addresses []string `json:"addresses,omitempty"`
+
 	// volumeRetained says that the volume of the cluster is kept, because it has PersistentVolumes whose reclaim policy is
 	// Retain; false by default.
 	// +optional

@@ -33,6 +33,7 @@ func ContainerCluster() Kind[*infrav1.ContainerCluster, *infrav1alpha1.Container
 			to.Spec.LoadBalancer.PortMappings = from.Spec.LoadBalancer.PortMappings
 			to.Spec.EngineName = from.Spec.EngineName
 			to.Spec.EngineSelector = from.Spec.EngineSelector
+			to.Spec.EngineNames = from.Spec.EngineNames
 			to.Spec.EngineReservation = from.Spec.EngineReservation
 			to.Spec.Storage = from.Spec.Storage
 			to.Spec.ServiceLoadBalancer = from.Spec.ServiceLoadBalancer
@@ -55,6 +56,7 @@ func ContainerClusterTemplate() Kind[*infrav1.ContainerClusterTemplate, *infrav1
 			to.Spec.Template.Spec.LoadBalancer.Type, to.Spec.Template.Spec.LoadBalancer.Image = balancer.Type, balancer.Image
 			to.Spec.Template.Spec.EngineName = from.Spec.Template.Spec.EngineName
 			to.Spec.Template.Spec.EngineSelector = from.Spec.Template.Spec.EngineSelector
+			to.Spec.Template.Spec.EngineNames = from.Spec.Template.Spec.EngineNames
 			to.Spec.Template.Spec.EngineReservation = from.Spec.Template.Spec.EngineReservation
 			to.Spec.Template.Spec.Storage = from.Spec.Template.Spec.Storage
 			to.Spec.Template.Spec.ServiceLoadBalancer = from.Spec.Template.Spec.ServiceLoadBalancer

@@ -70,6 +70,7 @@ func validateCluster(cluster *infrav1.ContainerCluster) field.ErrorList {
 	errs = append(errs, validateLoadBalancer(spec.Child("loadBalancer"), cluster.Spec.LoadBalancer, cluster.Spec.ControlPlaneEndpoint.Port)...)
 	errs = append(errs, validateEngineName(spec.Child("engineName"), cluster.Spec.EngineName)...)
 	errs = append(errs, validateEngineChoice(spec, cluster.Spec.EngineSelector, cluster.Spec.EngineReservation)...)
+	errs = append(errs, validateSeveralEngines(spec, severalOf(cluster.Spec))...)
 	errs = append(errs, validateEndpoint(spec.Child("controlPlaneEndpoint"), cluster.Spec)...)
 	errs = append(errs, validateRoleResources(spec.Child("resources"), cluster.Spec.Resources)...)
 	errs = append(errs, validateRegistries(spec.Child("registries"), cluster.Spec.Registries)...)
@@ -104,9 +105,14 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 			"PersistentVolumes of the cluster have their data in its volume; restore the value, or create another cluster")...)
 	}
 	// An engine is recorded before anything is created there.
-	if _, recorded := before.Annotations[infrav1.EngineAnnotation]; (recorded || hasStarted(before)) && before.Spec.EngineName != after.Spec.EngineName {
+	if _, recorded := before.Annotations[infrav1.EngineAnnotation]; (recorded || hasStarted(before)) &&
+		len(after.Spec.EngineNames) == 0 && before.Spec.EngineName != after.Spec.EngineName {
 		errs = append(errs, field.Invalid(spec.Child("engineName"), after.Spec.EngineName, fmt.Sprintf(
 			"is immutable once the cluster may have containers (%q): they are on that engine; restore the value, or create another cluster", before.Spec.EngineName)))
+	}
+	if before.Spec.OwnerID != "" && (len(before.Spec.EngineNames) == 0) != (len(after.Spec.EngineNames) == 0) {
+		errs = append(errs, field.Invalid(spec.Child("engineNames"), after.Spec.EngineNames,
+			"a cluster over several engines does not become one on a single engine, nor the other way round; restore the value, or create another cluster"))
 	}
 	if hasStarted(before) {
 		errs = append(errs, validateUnchangedOnceSet(ofNetwork.Child("name"), before.Spec.Network.Name, after.Spec.Network.Name, containers)...)
@@ -198,6 +204,11 @@ func ValidateClusterSpec(path *field.Path, spec *infrav1.ContainerClusterTemplat
 	errs := validateNetwork(path.Child("network"), spec.Network)
 	errs = append(errs, validateEngineName(path.Child("engineName"), spec.EngineName)...)
 	errs = append(errs, validateEngineChoice(path, spec.EngineSelector, spec.EngineReservation)...)
+	errs = append(errs, validateSeveralEngines(path, several{
+		names: spec.EngineNames, home: spec.EngineName, selected: spec.EngineSelector != nil, network: spec.Network, storage: spec.Storage.Type,
+		services: spec.ServiceLoadBalancer.Type, publishes: spec.LoadBalancer.HostPort != 0 || spec.LoadBalancer.HostAddress != "" || len(spec.LoadBalancer.PortMappings) > 0,
+		domains: len(spec.FailureDomains),
+	})...)
 	errs = append(errs, validateLoadBalancer(path.Child("loadBalancer"), infrav1.LoadBalancer{
 		Type: spec.LoadBalancer.Type, Image: spec.LoadBalancer.Image,
 		HostPort: spec.LoadBalancer.HostPort, HostAddress: spec.LoadBalancer.HostAddress,

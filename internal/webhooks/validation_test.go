@@ -49,6 +49,36 @@ spec:
 	}
 }
 
+// What a cluster over several engines cannot have is refused, with the remedy.
+func TestSeveralEngines(t *testing.T) {
+	t.Parallel()
+	err := create(t, inputs.Decode(t, "ContainerCluster", "bad", `
+spec:
+  engineNames: [a, b]
+  engineName: c
+  engineSelector: {}
+  network: {subnet: 10.0.0.0/8}
+  storage: {type: Cluster}
+  serviceLoadBalancer: {type: HAProxy}
+  loadBalancer: {hostAddress: 0.0.0.0}
+  failureDomains: [{name: x}]`))
+	if got := len(refusals(t, err)); got != 8 {
+		t.Errorf("%d refusals, want 8: %v", got, err)
+	}
+	var before, after infrav1.ContainerCluster
+	before.Spec = infrav1.ContainerClusterSpec{OwnerID: "id", EngineNames: []string{"a", "b"}, EngineName: "a", Network: infrav1.Network{Name: "lan"}}
+	defaultCluster(&before)
+	after = *before.DeepCopy()
+	after.Spec.EngineName, after.Spec.EngineNames = "c", []string{"a", "b", "c"}
+	if errs := validateClusterUpdate(&before, &after); len(errs) > 0 {
+		t.Errorf("the load balancer is not moved to an engine that was added: %v", errs)
+	}
+	after.Spec.EngineNames = nil
+	if errs := validateClusterUpdate(&before, &after); len(errs) == 0 {
+		t.Error("a cluster over several engines becomes one on a single engine")
+	}
+}
+
 // What tools and users make, and what comes back from a backup, is admitted.
 func TestGoodInput(t *testing.T) {
 	t.Parallel()
@@ -80,6 +110,8 @@ spec:
 			`spec: {network: {subnet: "172.30.0.0/16,fd00:30::/64"}, controlPlaneEndpoint: {host: "fd00:30::5"}}`},
 		"FirstAddress": {"Another than the first may be the gateway of a network made by hand; the controller was given this one.", "ContainerCluster",
 			`spec: {network: {name: mine, subnet: 172.30.0.0/16}, controlPlaneEndpoint: {host: 172.30.0.1, port: 6443}}`},
+		"SeveralEngines": {"On a network that all of them have.", "ContainerCluster",
+			`spec: {engineNames: [a, b, c], network: {name: lan}, storage: {type: NodeLocal}}`},
 		"EmptyPool":         {"Its instances have the image of their version.", "ContainerMachinePool", `spec: {}`},
 		"EmptyPoolTemplate": {"So have those of its pools.", "ContainerMachinePoolTemplate", `spec: {template: {spec: {}}}`},
 		"MovedPool": {"With everything set.", "ContainerMachinePool", `
