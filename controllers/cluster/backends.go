@@ -18,6 +18,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -33,6 +34,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/union"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
@@ -136,7 +138,8 @@ func draining(machines []loadbalancer.Machine, config haproxy.Config) bool {
 func (r *Reconciler) listControlPlanes(ctx context.Context, s *scope) ([]loadbalancer.Machine, error) {
 	selector := s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)})
 	containers, err := s.Engine.ListContainers(ctx, selector)
-	if err != nil {
+	partial, isPartial := errors.AsType[*union.PartialError](err)
+	if err != nil && !isPartial {
 		return nil, fmt.Errorf("list containers: %w", err)
 	}
 	known, err := r.listMachines(ctx, s)
@@ -144,6 +147,11 @@ func (r *Reconciler) listControlPlanes(ctx context.Context, s *scope) ([]loadbal
 		return nil, err
 	}
 	machines := make([]loadbalancer.Machine, 0, len(containers))
+	if isPartial {
+		if machines, err = r.recordedControlPlanes(ctx, s, known, partial); err != nil {
+			return nil, err
+		}
+	}
 	for _, container := range containers {
 		address := s.families().First(network.Addresses(container, s.networkName()))
 		if !address.IsValid() || container.Status == engine.StatusCreated || container.Status == engine.StatusRemoving {

@@ -89,6 +89,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result
 		r.waitForMachines,
 		// What another engine does not have may exist.
 		r.checkEngine,
+		// Engines that are lost have what they have when they return.
+		r.recordDebts,
 		// The load balancer, and the containers of machines whose finalizer did not run.
 		r.removeContainers,
 		// The volume with the PersistentVolumes, unless some of them must be kept.

@@ -55,7 +55,7 @@ func (r *Reconciler) ensureIdentity(
 	original := containerCluster.DeepCopy()
 	spec.OwnerID = cmp.Or(spec.OwnerID, identity.NewOwnerID())
 	spec.Network.Name = cmp.Or(spec.Network.Name, chooseNetwork(cluster, containerCluster))
-	if recorded == "" && connection != nil {
+	if recorded == "" && connection != nil && connection.Joint() == nil {
 		if err := recordEngine(ctx, connection.Engine, containerCluster); err != nil {
 			ctrl.LoggerFrom(ctx).Info("Failed to record the engine of the cluster", "reason", err.Error())
 		}
@@ -72,6 +72,9 @@ func (r *Reconciler) ensureIdentity(
 
 // place the cluster on an engine, if that is to be chosen, and reserve there what it needs.
 func (r *Reconciler) place(ctx context.Context, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) error {
+	if len(containerCluster.Spec.EngineNames) > 0 {
+		return r.chooseHome(ctx, containerCluster)
+	}
 	if cluster == nil || !cluster.DeletionTimestamp.IsZero() || !containerCluster.DeletionTimestamp.IsZero() {
 		return nil
 	}
@@ -113,6 +116,9 @@ var errEngineNotRecorded = errors.New("the engine of the cluster is not recorded
 // checkEngine stops the reconcile where another engine responds than the one that the cluster
 // was created on. The load balancer that it observes is what ensureLoadBalancer starts with.
 func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
+	if s.Joint() != nil {
+		return r.findLoadBalancer(ctx, s)
+	}
 	if s.hasLoadBalancer() {
 		existing, err := loadbalancer.Inspect(ctx, s.Engine, s.owner().LoadBalancerContainer())
 		if err != nil {
@@ -150,7 +156,7 @@ func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
 
 // checkMaintenance keeps a cluster from being created on an engine on which none is to be.
 func (r *Reconciler) checkMaintenance(_ context.Context, s *scope) error {
-	if !s.Placement.Maintenance || s.provisioned() || s.containerCluster.Spec.LoadBalancer.HostPort != 0 {
+	if s.Joint() != nil || !s.Placement.Maintenance || s.provisioned() || s.containerCluster.Spec.LoadBalancer.HostPort != 0 {
 		return nil
 	}
 	return reconcile.Wait{

@@ -72,12 +72,16 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return s.loadBalancerError(fmt.Errorf("list control planes: %w", err))
 	}
+	held, err := r.heldAddresses(ctx, s)
+	if err != nil {
+		return s.loadBalancerError(err)
+	}
 	hostPorts, hostAddresses := s.publishedPorts()
 	s.loadBalancer, err = loadbalancer.Ensure(ctx, s.Engine, loadbalancer.Spec{
 		Owner:     s.owner(),
 		Image:     image,
 		Network:   s.networkName(),
-		Addresses: s.pinnedAddresses(),
+		Addresses: s.pinnedAddresses(), Held: held,
 		HostPorts: hostPorts, HostAddresses: hostAddresses,
 		Config: s.loadBalancerConfig(),
 	}, before)
@@ -100,6 +104,9 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 // publishedPorts of the load balancer, and the addresses of those that are not on 127.0.0.1.
 func (s *scope) publishedPorts() (hostPorts map[uint16]uint16, addresses map[uint16]netip.Addr) {
 	hostPorts, addresses = map[uint16]uint16{}, map[uint16]netip.Addr{}
+	if s.Joint() != nil {
+		return hostPorts, addresses // It is reached at its address on the network of all hosts.
+	}
 	publish := func(containerPort uint16, hostPort int32, address string) {
 		hostPorts[containerPort] = uint16(hostPort) //nolint:gosec // The API admits 1 to 65535.
 		if parsed, err := netip.ParseAddr(address); err == nil {
@@ -117,6 +124,9 @@ func (s *scope) publishedPorts() (hostPorts map[uint16]uint16, addresses map[uin
 // recordLoadBalancer emits Events for the changes of the load balancer.
 func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
 	switch after := s.loadBalancer; {
+	case !before.Exists && after.Exists && s.Joint() != nil:
+		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerCreated", "Create",
+			"Created load balancer %s at %s, on ContainerEngine %s", after.Name, s.endpointAddress(), s.Name.Name)
 	case !before.Exists && after.Exists:
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "LoadBalancerCreated", "Create",
 			"Created load balancer %s at %s, published on %s:%d", after.Name, s.endpointAddress(),
@@ -185,7 +195,7 @@ func (s *scope) waitForExternalEndpoint() error {
 // publish reports the endpoint of the API servers to Cluster API, and pins what
 // was chosen. Endpoint and port are what was observed of the running
 // container, so that a crash before they are written loses nothing.
-func (r *Reconciler) publish(_ context.Context, s *scope) error {
+func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	spec := &s.containerCluster.Spec
 	endpoint := &spec.ControlPlaneEndpoint
 	advertised := s.isAdvertised()
@@ -201,7 +211,11 @@ func (r *Reconciler) publish(_ context.Context, s *scope) error {
 		}
 		endpoint.Host = cmp.Or(endpoint.Host, own)
 	}
-	s.containerCluster.Status.FailureDomains = spec.FailureDomains
+	domains, err := r.failureDomains(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.containerCluster.Status.FailureDomains = domains
 	s.containerCluster.Status.Initialization.Provisioned = ptr.To(true)
 	return nil
 }

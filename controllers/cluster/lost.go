@@ -39,6 +39,11 @@ func (r *Reconciler) lostEngine(ctx context.Context, s *scope) (*infrav1.Contain
 	if err != nil {
 		return nil, fmt.Errorf("get ContainerEngine: %w", err)
 	}
+	if lost != nil && len(s.containerCluster.Spec.EngineNames) > 0 {
+		if all, err := r.allLost(ctx, s.containerCluster); err != nil || !all {
+			return nil, err
+		}
+	}
 	return lost, nil
 }
 
@@ -49,6 +54,7 @@ func (r *Reconciler) reconcileDeleteLost(ctx context.Context, s *scope, lost *in
 		r.waitForMachines,
 		// The engine still has all of it when it is back.
 		func(ctx context.Context, s *scope) error { return r.recordDebt(ctx, s, lost) },
+		r.recordDebts,
 		r.removeFinalizer,
 	)
 }

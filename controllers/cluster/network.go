@@ -53,7 +53,7 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	request.Created = func(created engine.Network) {
 		r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "NetworkCreated", "Create", "Created network %s", created.Name)
 	}
-	existing, err := network.Ensure(ctx, s.Engine, request)
+	existing, err := s.findNetwork(ctx, request)
 	if len(existing.Subnets) > 0 && (err == nil || s.provisioned()) {
 		s.containerCluster.Status.Network = networkStatus(existing)
 	}
@@ -68,6 +68,13 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	}
 	s.setCondition(infrav1.NetworkReadyCondition, metav1.ConditionTrue, infrav1.NetworkReadyReason, "")
 	return nil
+}
+
+func (s *scope) findNetwork(ctx context.Context, request network.Request) (engine.Network, error) {
+	if s.Joint() != nil {
+		return s.sharedNetwork(ctx, request)
+	}
+	return network.Ensure(ctx, s.Engine, request)
 }
 
 // ranges of Pods and Services of the Cluster.

@@ -130,7 +130,7 @@ func familiesOf(cluster *clusterv1.Cluster) (network.Families, error) {
 // isAdvertised reports whether the endpoint is, or will be, the port that the load balancer
 // publishes on the engine's host.
 func (s *scope) isAdvertised() bool {
-	if s.Connection == nil || s.Placement.AdvertiseAddress == "" || !s.hasLoadBalancer() {
+	if s.Connection == nil || s.Joint() != nil || s.Placement.AdvertiseAddress == "" || !s.hasLoadBalancer() {
 		return false
 	}
 	host := cmp.Or(s.containerCluster.Spec.ControlPlaneEndpoint.Host, s.cluster.Spec.ControlPlaneEndpoint.Host)

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/util"
@@ -51,6 +52,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 			ctx, infrav1.GroupVersion.WithKind("ContainerCluster"), mgr.GetClient(), &infrav1.ContainerCluster{})), reconcile.ClusterSpecChanged()).
 		Watches(&clusterv1.Machine{}, handler.EnqueueRequestsFromMapFunc(r.controlPlaneToCluster)).
 		Watches(&infrav1.ContainerMachine{}, handler.EnqueueRequestsFromMapFunc(r.containerMachineToCluster)).
+		Watches(&infrav1.ContainerEngine{}, handler.EnqueueRequestsFromMapFunc(r.engineToClusters), predicate.GenerationChangedPredicate{}).
 		WatchesRawSource(r.Engines.Source(engineevents.Mapping{
 			Container: r.containerToCluster,
 			All:       r.allClusters,
@@ -96,7 +98,7 @@ func (r *Reconciler) named(ctx context.Context, namespace, cluster string) []ctr
 
 // allClusters on an engine.
 func (r *Reconciler) allClusters(ctx context.Context, engine types.NamespacedName) []ctrl.Request {
-	return r.listWhere(ctx, func(cluster *infrav1.ContainerCluster) bool { return engines.NameOf(cluster) == engine })
+	return r.listWhere(ctx, func(cluster *infrav1.ContainerCluster) bool { return engines.IsOn(cluster, engine) })
 }
 
 func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []ctrl.Request {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +112,7 @@ func problemOf(err error) string {
 func (r *Reconciler) pay(ctx context.Context, s *scope, eng engine.Engine, debt infrav1.EngineDebt) error {
 	removal := cluster.Removal{Engine: eng, Owner: debts.OwnerOf(s.engine, debt), Events: r.Events, Object: s.engine}
 	if debt.NetworkName == "" || debt.OwnerID == "" {
-		return payMachines(ctx, removal, debt.Containers)
+		return payContainers(ctx, removal, debt.Containers)
 	}
 	if err := removal.Containers(ctx, removal.Owner.Labels()); err != nil {
 		return err
@@ -124,8 +125,8 @@ func (r *Reconciler) pay(ctx context.Context, s *scope, eng engine.Engine, debt 
 	return removal.Network(ctx, debt.NetworkName)
 }
 
-// payMachines removes containers of machines. One of another owner stays.
-func payMachines(ctx context.Context, removal cluster.Removal, containers []string) error {
+// payContainers removes containers of machines, and load balancers. One of another owner stays.
+func payContainers(ctx context.Context, removal cluster.Removal, containers []string) error {
 	for _, name := range containers {
 		container, err := removal.Engine.InspectContainer(ctx, name)
 		if errors.Is(err, engine.ErrNotFound) {
@@ -134,8 +135,8 @@ func payMachines(ctx context.Context, removal cluster.Removal, containers []stri
 		if err != nil {
 			return engine.Failed("inspect", name, err)
 		}
-		role := identity.Role(container.Labels[identity.LabelRole])
-		if !removal.Owner.MayOwn(container.Labels) || role != identity.RoleControlPlane && role != identity.RoleWorker {
+		roles := []identity.Role{identity.RoleControlPlane, identity.RoleWorker, identity.RoleLoadBalancer}
+		if !removal.Owner.MayOwn(container.Labels) || !slices.Contains(roles, identity.Role(container.Labels[identity.LabelRole])) {
 			ctrl.LoggerFrom(ctx).Info("Keeping a container of another owner that has the name of one that was left", "container", name)
 			continue
 		}

@@ -62,6 +62,7 @@ func newIndebted(t *testing.T, change func(*infrav1.EngineDebt)) *fixture {
 		"stays-deleted": stays.ContainerLabels(identity.RoleWorker, "deleted"),
 		"stays-node":    stays.ContainerLabels(identity.RoleWorker, "m"),
 		"stays-lb":      stays.ContainerLabels(identity.RoleLoadBalancer, ""),
+		"stays-service": stays.ContainerLabels(identity.RoleServiceLoadBalancer, ""),
 		"foreign":       nil,
 		"other-owner":   identity.Owner{Namespace: namespace, Cluster: "gone", ID: "another"}.ContainerLabels(identity.RoleWorker, "m"),
 	} {
@@ -75,9 +76,9 @@ func newIndebted(t *testing.T, change func(*infrav1.EngineDebt)) *fixture {
 		if change != nil {
 			change(&debt)
 		}
-		left := debts.OfMachine(stays, "stays-deleted")
-		// Names of others, and one that does not exist.
-		left.Containers = append(left.Containers, "absent", "foreign", "other-owner", "stays-lb")
+		left := debts.OfContainer(stays, "stays-deleted")
+		// Of the cluster, one that does not exist, and names of others.
+		left.Containers = append(left.Containers, "stays-lb", "absent", "foreign", "other-owner", "stays-service")
 		e.Spec.Lost, e.Spec.Debts = ptr.To(true), []infrav1.EngineDebt{debt, left}
 	})
 	f.expect("it is lost", unused(infrav1.EngineLostReason, 0))
@@ -122,7 +123,7 @@ func TestDebts(t *testing.T) {
 		change func(*infrav1.EngineDebt)
 		want   map[string][]string
 	}{
-		"Whole": {reason: "All of the cluster goes, and the container of the machine.", want: map[string][]string{"volumes": volumes}},
+		"Whole": {reason: "All of the cluster goes, and the containers of the other one that were named.", want: map[string][]string{"volumes": volumes}},
 		"Retained": {
 			reason: "The volume is kept for its user.", change: func(d *infrav1.EngineDebt) { d.VolumeRetained = ptr.To(true) },
 			want: map[string][]string{"volumes": {ownerOf("gone").Volume(), volumes[0]}},
@@ -141,7 +142,7 @@ func TestDebts(t *testing.T) {
 			want := indebted()
 			want.after = soon
 			f.expect("it is cleaned", want)
-			tc.want["containers"] = []string{"foreign", "other-owner", "stays-lb", "stays-node"}
+			tc.want["containers"] = []string{"foreign", "other-owner", "stays-node", "stays-service"}
 			if diff := cmp.Diff(tc.want, f.left()); diff != "" {
 				t.Errorf("%s What is left (-want, +got):\n%s", tc.reason, diff)
 			}

@@ -127,12 +127,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 	)
 }
 
-var (
-	// errOtherManager: objects on the engine are not reconciled here either.
-	errOtherManager = errors.New("not reconciled by this manager")
-	// errLost: an administrator said so.
-	errLost = errors.New("spec.lost says that the engine is gone")
-)
+// errOtherManager: objects on the engine are not reconciled here either.
+var errOtherManager = errors.New("not reconciled by this manager")
 
 // countMachines counts what is on the engine.
 func (r *Reconciler) countMachines(ctx context.Context, s *scope) error {
@@ -175,7 +171,7 @@ func (r *Reconciler) checkLost(_ context.Context, s *scope) error {
 	if !s.isLost() {
 		return nil
 	}
-	return r.disconnect(s, infrav1.EngineLostReason, errLost)
+	return r.disconnect(s, infrav1.EngineLostReason, engines.ErrLost)
 }
 
 // disconnect from an engine, and wait for a change of its object.

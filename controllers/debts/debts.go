@@ -63,10 +63,11 @@ func OfCluster(owner identity.Owner, network, retained string) infrav1.EngineDeb
 	return debt
 }
 
-// OfMachine is the debt of a machine that is deleted, by the name of its container. The ID of the owner may not be known.
-func OfMachine(owner identity.Owner, container string) infrav1.EngineDebt {
+// OfContainer is the debt of a container, of a machine that is deleted or a load balancer that is created elsewhere. The ID of the owner
+// may not be known. No other container gets the addresses meanwhile.
+func OfContainer(owner identity.Owner, container string, addresses ...string) infrav1.EngineDebt {
 	return infrav1.EngineDebt{
-		Name: cmp.Or(owner.ID, container), ClusterName: owner.Cluster, OwnerID: owner.ID, Containers: []string{container},
+		Name: cmp.Or(owner.ID, container), ClusterName: owner.Cluster, OwnerID: owner.ID, Containers: []string{container}, Addresses: addresses,
 	}
 }
 
@@ -118,11 +119,17 @@ func add(debts []infrav1.EngineDebt, debt infrav1.EngineDebt) []infrav1.EngineDe
 	case at < 0:
 		return append(debts, debt)
 	case debt.NetworkName != "":
+		debt.Addresses = merged(debts[at].Addresses, debt.Addresses)
 		debts[at] = debt
 	case debts[at].NetworkName == "":
-		containers := slices.Concat(debts[at].Containers, debt.Containers)
-		slices.Sort(containers)
-		debts[at].Containers = slices.Compact(containers)
+		debts[at].Containers = merged(debts[at].Containers, debt.Containers)
+		debts[at].Addresses = merged(debts[at].Addresses, debt.Addresses)
 	}
 	return debts
+}
+
+func merged(some, others []string) []string {
+	all := slices.Concat(some, others)
+	slices.Sort(all)
+	return slices.Compact(all)
 }

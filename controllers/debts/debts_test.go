@@ -102,13 +102,13 @@ func TestRecord(t *testing.T) {
 		debt   infrav1.EngineDebt
 		want   []infrav1.EngineDebt
 	}{
-		"First":          {"", nil, debts.OfMachine(owner("c", "id"), "b"), []infrav1.EngineDebt{machine("b")}},
-		"Second":         {"Machines of a cluster share one debt.", []infrav1.EngineDebt{machine("b")}, debts.OfMachine(owner("c", "id"), "a"), []infrav1.EngineDebt{machine("a", "b")}},
-		"Again":          {"It is not recorded twice.", []infrav1.EngineDebt{machine("a", "b")}, debts.OfMachine(owner("c", "id"), "a"), []infrav1.EngineDebt{machine("a", "b")}},
+		"First":          {"", nil, debts.OfContainer(owner("c", "id"), "b"), []infrav1.EngineDebt{machine("b")}},
+		"Second":         {"Machines of a cluster share one debt.", []infrav1.EngineDebt{machine("b")}, debts.OfContainer(owner("c", "id"), "a"), []infrav1.EngineDebt{machine("a", "b")}},
+		"Again":          {"It is not recorded twice.", []infrav1.EngineDebt{machine("a", "b")}, debts.OfContainer(owner("c", "id"), "a"), []infrav1.EngineDebt{machine("a", "b")}},
 		"Cluster":        {"All of the cluster includes its machines.", []infrav1.EngineDebt{machine("a")}, debts.OfCluster(owner("c", "id"), "capcon", ""), []infrav1.EngineDebt{whole}},
 		"Retained":       {"The volume is its user's.", nil, debts.OfCluster(owner("c", "id"), "capcon", "pv-1"), []infrav1.EngineDebt{retained}},
-		"MachineLater":   {"It is part of the cluster's.", []infrav1.EngineDebt{whole}, debts.OfMachine(owner("c", "id"), "a"), []infrav1.EngineDebt{whole}},
-		"OtherOfOneName": {"A cluster that is created again has another ID.", []infrav1.EngineDebt{whole}, debts.OfMachine(owner("c", ""), "x"), []infrav1.EngineDebt{whole, unknown}},
+		"MachineLater":   {"It is part of the cluster's.", []infrav1.EngineDebt{whole}, debts.OfContainer(owner("c", "id"), "a"), []infrav1.EngineDebt{whole}},
+		"OtherOfOneName": {"A cluster that is created again has another ID.", []infrav1.EngineDebt{whole}, debts.OfContainer(owner("c", ""), "x"), []infrav1.EngineDebt{whole, unknown}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -136,10 +136,10 @@ func TestConflict(t *testing.T) {
 	stale, changed := get(t, c), get(t, c)
 	changed.Spec.Lost = ptr.To(false)
 	must.Succeed(t, c.Update(t.Context(), changed))
-	if err := debts.Record(t.Context(), c, stale, debts.OfMachine(owner("c", "id"), "a")); !apierrors.IsConflict(err) {
+	if err := debts.Record(t.Context(), c, stale, debts.OfContainer(owner("c", "id"), "a")); !apierrors.IsConflict(err) {
 		t.Errorf("recorded on an engine that is back: %v", err)
 	}
-	changed.Spec.Debts = []infrav1.EngineDebt{debts.OfMachine(owner("c", "id"), "a")}
+	changed.Spec.Debts = []infrav1.EngineDebt{debts.OfContainer(owner("c", "id"), "a")}
 	must.Succeed(t, c.Update(t.Context(), changed))
 	stale = get(t, c)
 	changed.Spec.Debts[0].Containers = []string{"a", "b"}

@@ -56,6 +56,9 @@ type Connection struct {
 	Host *hostinfo.Observer
 	// Placement of clusters on the engine of an object.
 	Placement Placement
+
+	// home of a cluster over several engines; nil for one engine.
+	home *Connection
 }
 
 // Placement is what an object says of clusters on its engine.
@@ -102,6 +105,8 @@ var (
 	errUnplaced = errors.New("no ContainerEngine has been chosen for the cluster yet")
 	// errRemoved: the object is gone.
 	errRemoved = errors.New("not found")
+	// ErrLost is the reason of Disconnect for an engine whose administrator says that it is lost.
+	ErrLost = errors.New("spec.lost says that the engine is gone")
 )
 
 // Engines are all that the manager has.
@@ -114,11 +119,13 @@ type Engines struct {
 	// reasons why there is none of a name.
 	reasons  map[types.NamespacedName]error
 	watchers []watcher
+	// joint connections of clusters over several engines.
+	joint map[string]*Connection
 }
 
 // New returns Engines that have only the manager's own.
 func New(own *Connection, options Options) *Engines {
-	return &Engines{own: own, options: options.withDefaults(), remote: map[types.NamespacedName]*entry{}, reasons: map[types.NamespacedName]error{}}
+	return &Engines{own: own, options: options.withDefaults(), remote: map[types.NamespacedName]*entry{}, reasons: map[types.NamespacedName]error{}, joint: map[string]*Connection{}}
 }
 
 // NameOf returns the name of the ContainerEngine that an object is on; empty = the manager's own engine.
@@ -139,6 +146,9 @@ func NameOf(object client.Object) types.NamespacedName {
 
 // IsUnplaced reports whether the engine of a cluster is still to be chosen. Until then, it has none.
 func IsUnplaced(cluster *infrav1.ContainerCluster) bool {
+	if len(cluster.Spec.EngineNames) > 0 {
+		return cluster.Spec.EngineName == ""
+	}
 	return cluster.Spec.EngineName == "" && cluster.Spec.EngineSelector != nil && cluster.Annotations[infrav1.EngineAnnotation] == ""
 }
 
@@ -159,6 +169,15 @@ func (e *Engines) For(object client.Object) (*Connection, error) {
 	}
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
+	connection, err := e.find(name)
+	if cluster, isCluster := object.(*infrav1.ContainerCluster); isCluster && err == nil && len(cluster.Spec.EngineNames) > 0 {
+		return e.joined(connection, MembersOf(cluster)), nil
+	}
+	return connection, err
+}
+
+// find the engine of an object; the caller holds the mutex.
+func (e *Engines) find(name types.NamespacedName) (*Connection, error) {
 	known := e.remote[name]
 	if known == nil {
 		return nil, &UnavailableError{Engine: name, Err: cmp.Or(e.reasons[name], errUnknown)}

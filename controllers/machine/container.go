@@ -34,6 +34,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/clustervolume"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -154,6 +155,9 @@ func (r *Reconciler) createContainer(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
+	if plan.held, err = r.heldAddresses(ctx, s); err != nil {
+		return err
+	}
 	return r.create(ctx, s, plan)
 }
 
@@ -171,6 +175,7 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 	placement := network.Placement{
 		Network:   plan.network,
 		Addresses: plan.addresses,
+		Held:      plan.held,
 		Prepare: func(ctx context.Context, addresses []netip.Addr) error {
 			archive, err := plan.archive(addresses)
 			if err != nil {
@@ -207,13 +212,21 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 	return nil
 }
 
+// heldAddresses are those that containers on engines that are lost may have; none for a cluster on one engine.
+func (r *Reconciler) heldAddresses(ctx context.Context, s *scope) (network.Holders, error) {
+	if !s.isSpread() {
+		return nil, nil
+	}
+	return placement.HeldAddresses(ctx, r.Client, s.networkName(), s.containerMachine)
+}
+
 // place the container, at another address where the one it had is taken: nothing refers to
 // the address of a machine that has not become a Node.
 func (s *scope) place(ctx context.Context, placement network.Placement) (engine.Container, error) {
-	container, err := network.Place(ctx, s.Engine, placement)
+	container, err := network.Place(ctx, s.engines, placement)
 	if engine.IsTaken(err, engine.ResourceAddress) && len(placement.Addresses) > 0 {
 		placement.Addresses = nil
-		container, err = network.Place(ctx, s.Engine, placement)
+		container, err = network.Place(ctx, s.engines, placement)
 	}
 	return container, err
 }

@@ -52,6 +52,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	nodes "github.com/capi-samples/cluster-api-provider-container/controllers/node"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
 
@@ -77,6 +78,8 @@ type Reconciler struct {
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string
 
+	// placing one machine at a time on the engines of clusters over several.
+	placing sync.Mutex
 	// backoff from nodes that the engine would not start.
 	backoff reconcile.Backoff
 	// bootstrapped has the IDs of containers whose bootstrap is done, by the key of
@@ -119,9 +122,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if isPaused, err := reconcile.CheckPaused(ctx, r.Client, s.cluster, containerMachine); err != nil || isPaused {
 		return ctrl.Result{}, err
 	}
-	if err := r.recordEngineName(ctx, s); err != nil {
+	var none *placement.NoEngineError
+	if err := r.recordEngineName(ctx, s); err != nil && !errors.As(err, &none) {
 		return ctrl.Result{}, err
 	}
+	s.notPlaced = none
 	leave, entered := r.Slots.Enter(containerMachine)
 	if !entered {
 		return ctrl.Result{RequeueAfter: engines.BusyInterval}, nil
@@ -146,6 +151,11 @@ func (r *Reconciler) reconcileOnEngine(ctx context.Context, s *scope) (_ ctrl.Re
 	}()
 	if !s.containerMachine.DeletionTimestamp.IsZero() {
 		return r.reconcileDelete(ctx, s)
+	}
+	if s.notPlaced != nil {
+		return reconcile.Run(ctx, s, func(context.Context, *scope) error {
+			return waitForUser(infrav1.EngineNotChosenReason, s.notPlaced.Error())
+		})
 	}
 	return r.reconcileNormal(ctx, s)
 }

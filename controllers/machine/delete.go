@@ -39,6 +39,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/union"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -56,6 +57,8 @@ const (
 // reconcileDelete removes the container, and the finalizer afterwards.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
 	return reconcile.Run(ctx, s,
+		// Where nothing was created, nothing is looked for.
+		r.releaseUnplaced,
 		// An engine that is lost is not waited for.
 		r.releaseLost,
 		r.findEngine,
@@ -100,7 +103,7 @@ func (r *Reconciler) waitForRelease(ctx context.Context, s *scope) error {
 	if s.container == nil || !s.loadBalancerStays() || r.hasDeletedFor(s, releaseTimeout) {
 		return nil
 	}
-	serving, err := loadbalancer.Serving(ctx, s.Engine, s.owner().LoadBalancerContainer(), s.container.Name)
+	serving, err := loadbalancer.Serving(ctx, s.engines, s.owner().LoadBalancerContainer(), s.container.Name)
 	if err != nil {
 		return engineError(fmt.Errorf("get status of load balancer: %w", err))
 	}
@@ -198,8 +201,9 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 	if !s.isControlPlaneOfLivingCluster() {
 		return nil
 	}
-	others, err := s.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
-	if err != nil {
+	others, err := s.engines.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
+	partial, isPartial := errors.AsType[*union.PartialError](err)
+	if err != nil && !isPartial {
 		return engineError(fmt.Errorf("list control planes: %w", err))
 	}
 	others = slices.DeleteFunc(others, func(c engine.Container) bool { return s.container != nil && c.Name == s.container.Name })
@@ -208,12 +212,15 @@ func (r *Reconciler) removeEtcdMember(ctx context.Context, s *scope) error {
 		return nil
 	}
 	var errs []error
+	if isPartial {
+		errs = append(errs, partial)
+	}
 	for _, other := range others {
 		if other.Status != engine.StatusRunning {
 			errs = append(errs, fmt.Errorf("container %q is not running", other.Name))
 			continue
 		}
-		err := node.RemoveEtcdMember(ctx, s.Engine, other.Name, addresses)
+		err := node.RemoveEtcdMember(ctx, s.engines, other.Name, addresses)
 		switch {
 		case err == nil:
 			return nil

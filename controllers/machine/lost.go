@@ -44,7 +44,7 @@ func (r *Reconciler) releaseLost(ctx context.Context, s *scope) error {
 	}
 	if !r.isLeftWithCluster(s, lost) {
 		name := s.containerName()
-		err := debts.Record(ctx, r.Client, lost, debts.OfMachine(s.owner(), name))
+		err := debts.Record(ctx, r.Client, lost, debts.OfContainer(s.owner(), name, s.heldThere()...))
 		if apierrors.IsConflict(err) {
 			// The engine may be back.
 			return reconcile.Wait{After: engines.BusyInterval}
@@ -64,5 +64,24 @@ func (r *Reconciler) releaseLost(ctx context.Context, s *scope) error {
 // isLeftWithCluster reports whether the deletion of the ContainerCluster records the container with all others of
 // the cluster: as many machines would otherwise change the ContainerEngine, one after the other.
 func (r *Reconciler) isLeftWithCluster(s *scope, lost *infrav1.ContainerEngine) bool {
-	return s.owner().ID != "" && r.isClusterDeletedHere(s) && engines.NameOf(s.containerCluster) == client.ObjectKeyFromObject(lost)
+	return !s.isSpread() && s.owner().ID != "" && r.isClusterDeletedHere(s) && engines.NameOf(s.containerCluster) == client.ObjectKeyFromObject(lost)
+}
+
+// heldThere are the addresses that the container may still have on the network that the lost engine shares with others.
+func (s *scope) heldThere() []string {
+	if !s.isSpread() {
+		return nil
+	}
+	return s.containerMachine.Spec.Bootstrap.Addresses
+}
+
+// releaseUnplaced ends the deletion of a machine for which no engine was chosen: it has nothing anywhere.
+func (r *Reconciler) releaseUnplaced(ctx context.Context, s *scope) error {
+	if !s.isSpread() || s.containerMachine.Annotations[infrav1.EngineNameAnnotation] != "" {
+		return nil
+	}
+	if err := r.removeFinalizer(ctx, s); err != nil {
+		return err
+	}
+	return reconcile.Wait{}
 }

@@ -27,6 +27,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -99,10 +100,17 @@ func (r *Reconciler) recordEngineName(ctx context.Context, s *scope) error {
 	if s.containerCluster == nil || !s.containerMachine.DeletionTimestamp.IsZero() {
 		return nil
 	}
+	if s.isSpread() {
+		return r.placeMachine(ctx, s)
+	}
 	recorded, name := s.containerMachine.Annotations[infrav1.EngineNameAnnotation], s.containerCluster.Spec.EngineName
 	if recorded == name || recorded != "" && s.containerMachine.Spec.ProviderID != "" {
 		return nil
 	}
+	return r.writeEngineName(ctx, s, name)
+}
+
+func (r *Reconciler) writeEngineName(ctx context.Context, s *scope, name string) error {
 	before := s.containerMachine.DeepCopy()
 	if name == "" {
 		delete(s.containerMachine.Annotations, infrav1.EngineNameAnnotation)
@@ -115,10 +123,36 @@ func (r *Reconciler) recordEngineName(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// isSpread reports whether the cluster is over several engines.
+func (s *scope) isSpread() bool {
+	return s.containerCluster != nil && len(s.containerCluster.Spec.EngineNames) > 0
+}
+
+// placeMachine chooses the engine of a machine whose cluster is over several, and records it: that is its reservation. Of two
+// machines that are placed concurrently, the second reads that of the first.
+func (r *Reconciler) placeMachine(ctx context.Context, s *scope) error {
+	if s.containerMachine.Annotations[infrav1.EngineNameAnnotation] != "" {
+		return nil
+	}
+	r.placing.Lock()
+	defer r.placing.Unlock()
+	inventory, err := placement.ReadInventory(ctx, r.Live, s.containerMachine.Namespace)
+	if err != nil {
+		return err
+	}
+	chosen, err := inventory.ChooseEngine(placement.Request{
+		Machine: s.containerMachine, Cluster: s.containerCluster, FailureDomain: s.wantedFailureDomain(),
+	})
+	if err != nil {
+		return err
+	}
+	return r.writeEngineName(ctx, s, chosen)
+}
+
 // placed is the object that says which engine the machine is on: itself, unless its record got lost or is
 // still to be written.
 func (s *scope) placed() client.Object {
-	if s.containerCluster != nil && s.containerMachine.Annotations[infrav1.EngineNameAnnotation] == "" {
+	if s.containerCluster != nil && !s.isSpread() && s.containerMachine.Annotations[infrav1.EngineNameAnnotation] == "" {
 		return s.containerCluster
 	}
 	return s.containerMachine
@@ -126,7 +160,7 @@ func (s *scope) placed() client.Object {
 
 // findEngine finds the engine of the machine. Its ContainerEngine says why there is none, and its
 // return causes the next reconcile.
-func (r *Reconciler) findEngine(_ context.Context, s *scope) error {
+func (r *Reconciler) findEngine(ctx context.Context, s *scope) error {
 	connection, err := r.Engines.For(s.placed())
 	if err != nil {
 		return reconcile.Failure{
@@ -134,7 +168,15 @@ func (r *Reconciler) findEngine(_ context.Context, s *scope) error {
 			Reason: infrav1.EngineUnavailableReason, After: reconcile.UserInterval,
 		}
 	}
-	s.Connection = connection
+	s.Connection, s.engines = connection, connection.Engine
+	if !s.isSpread() {
+		return nil
+	}
+	names, err := placement.Neighbors(ctx, r.Client, s.networkName())
+	if err != nil {
+		return err
+	}
+	s.engines = r.Engines.Joint(connection, names)
 	return nil
 }
 
@@ -142,7 +184,7 @@ func (r *Reconciler) findEngine(_ context.Context, s *scope) error {
 // the answer of another engine than the cluster's: on that one, the container may run.
 // Without its ContainerCluster there is nothing to compare with, and nothing is created.
 func (r *Reconciler) checkEngine(ctx context.Context, s *scope) error {
-	if s.container != nil || s.containerCluster == nil {
+	if s.container != nil || s.containerCluster == nil || s.isSpread() { // A ContainerEngine records its own identity.
 		return nil
 	}
 	_, err := containercluster.RecordOf(s.containerCluster, s.clusterName).Check(ctx, s.Engine)

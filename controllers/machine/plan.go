@@ -44,6 +44,8 @@ type plan struct {
 	// network of the container, and the addresses that its predecessor had on it.
 	network   string
 	addresses []netip.Addr
+	// held are addresses that it does not get; nil on the network of one engine.
+	held network.Holders
 	// ports to publish, with the host ports to try in this order.
 	ports [][]engine.PortBinding
 	// bootstrap and registries, which are their configuration, are in the container before it

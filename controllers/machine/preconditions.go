@@ -71,10 +71,14 @@ func (s *scope) failureDomain() string {
 		}
 	}
 	wanted := s.wantedFailureDomain()
-	if wanted == "" && s.IsRemote() {
+	switch {
+	case wanted != "" || !s.IsRemote():
+		return wanted
+	case s.isSpread():
+		return cmp.Or(s.Placement.FailureDomain, s.Name.Name)
+	default:
 		return s.Placement.FailureDomain
 	}
-	return wanted
 }
 
 // checkFailureDomain refuses one that the Cluster does not have, most likely

@@ -114,7 +114,7 @@ func (r *Reconciler) isClusterLost(ctx context.Context, s *scope) (bool, error) 
 	if err != nil || len(others) == 0 {
 		return err == nil, err
 	}
-	containers, err := s.Engine.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
+	containers, err := s.engines.ListContainers(ctx, s.owner().Select(map[string]string{identity.LabelRole: string(identity.RoleControlPlane)}))
 	if err != nil {
 		return false, engineError(fmt.Errorf("list control planes: %w", err))
 	}
@@ -167,13 +167,7 @@ func (s *scope) attempt() int32 {
 
 // recordedAddresses are those of the container that one to be created replaces.
 func (s *scope) recordedAddresses() []netip.Addr {
-	var addresses []netip.Addr
-	for _, text := range s.containerMachine.Spec.Bootstrap.Addresses {
-		if address, err := netip.ParseAddr(text); err == nil {
-			addresses = append(addresses, address)
-		}
-	}
-	return addresses
+	return network.ParseAddresses(s.containerMachine.Spec.Bootstrap.Addresses)
 }
 
 // publish sets what Cluster API reads, and what a lost status is rebuilt from, all

@@ -35,6 +35,7 @@ import (
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/placement"
 	"github.com/capi-samples/cluster-api-provider-container/internal/bootstrap/userdata"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -49,6 +50,8 @@ const defaultBootstrapTimeout = 10 * time.Minute
 type scope struct {
 	// Connection to the engine of the machine, from findEngine.
 	*engines.Connection
+	// engines of the cluster as one, of which that of the machine is the first.
+	engines engine.Engine
 
 	clusterName string
 	// cluster, containerCluster and machine may be nil while deleting;
@@ -68,6 +71,8 @@ type scope struct {
 	registryFiles map[string]string
 	// conditions as they were before this reconcile.
 	conditions []metav1.Condition
+	// notPlaced says why no engine can have the machine; nil = it has one.
+	notPlaced *placement.NoEngineError
 	// released says that the finalizer was removed, and nothing more is written to the object.
 	released bool
 	// patchHelper has the object, and recorded its spec.bootstrap, as the API server has them.

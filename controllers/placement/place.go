@@ -22,6 +22,7 @@ limitations under the License.
 package placement
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,8 +41,10 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 )
 
-// NoEngineError says why no engine can have a cluster.
+// NoEngineError says why no engine can have a cluster, or what it consists of.
 type NoEngineError struct {
+	// What is to be placed; empty = the cluster.
+	What string
 	// Reasons of each engine that the cluster selects, by its name.
 	Reasons []string
 }
@@ -51,13 +54,16 @@ func (e *NoEngineError) Error() string {
 	if len(e.Reasons) == 0 {
 		return "spec.engineSelector selects no ContainerEngine of the namespace"
 	}
-	return "no ContainerEngine can have the cluster: " + strings.Join(e.Reasons, "; ")
+	return "no ContainerEngine can have the " + cmp.Or(e.What, "cluster") + ": " + strings.Join(e.Reasons, "; ")
 }
 
 // Place reserves what a cluster needs on its engine. For a cluster that is to be placed, it chooses the engine, and
 // writes that to the cluster: a *NoEngineError where there is none, and a conflict where an engine was changed
 // meanwhile.
 func Place(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) error {
+	if len(containerCluster.Spec.EngineNames) > 0 {
+		return nil // Its machines are placed, each by itself.
+	}
 	if !engines.IsUnplaced(containerCluster) {
 		return renew(ctx, c, cluster, containerCluster)
 	}
@@ -132,11 +138,9 @@ func Release(ctx context.Context, c client.Client, engine *infrav1.ContainerEngi
 // choose the engine that has the most memory left, and of several of them the one that has the most CPUs left. One that
 // already has a reservation of the cluster is the one.
 func choose(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, containerCluster *infrav1.ContainerCluster) (*infrav1.ContainerEngine, error) {
-	candidates, clusters, machines := &infrav1.ContainerEngineList{}, &infrav1.ContainerClusterList{}, &infrav1.ContainerMachineList{}
-	for _, list := range []client.ObjectList{candidates, clusters, machines} {
-		if err := c.List(ctx, list, client.InNamespace(containerCluster.Namespace)); err != nil {
-			return nil, fmt.Errorf("list objects of the namespace: %w", err)
-		}
+	inventory, err := ReadInventory(ctx, c, containerCluster.Namespace)
+	if err != nil {
+		return nil, err
 	}
 	selector, err := metav1.LabelSelectorAsSelector(containerCluster.Spec.EngineSelector)
 	if err != nil {
@@ -144,13 +148,13 @@ func choose(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, co
 	}
 	var best *candidate
 	var reasons []string
-	for i := range candidates.Items {
-		engine := &candidates.Items[i]
+	for i := range inventory.Engines {
+		engine := &inventory.Engines[i]
 		if !selector.Matches(labels.Set(engine.Labels)) {
 			continue
 		}
-		this := newCandidate(engine, containerCluster.Name, UsageOf(engine, clusters.Items, machines.Items))
-		if reason := this.refuses(Needs(cluster, containerCluster, engine.Spec.Capacity)); reason != "" {
+		this := newCandidate(engine, containerCluster.Name, UsageOf(engine, inventory.Clusters, inventory.Machines))
+		if reason := this.refuses("cluster", Needs(cluster, containerCluster, engine.Spec.Capacity)); reason != "" {
 			reasons = append(reasons, engine.Name+" "+reason)
 			continue
 		}
@@ -193,8 +197,8 @@ func newCandidate(engine *infrav1.ContainerEngine, cluster string, usage Usage) 
 	return this
 }
 
-// refuses says why the engine cannot have a cluster; empty = it can.
-func (c *candidate) refuses(needs Resources) string {
+// refuses says why the engine cannot have what is to be placed; empty = it can.
+func (c *candidate) refuses(what string, needs Resources) string {
 	spec := c.engine.Spec
 	switch {
 	case !c.engine.DeletionTimestamp.IsZero():
@@ -210,9 +214,9 @@ func (c *candidate) refuses(needs Resources) string {
 	case c.free.CPU == nil || c.free.Memory == nil:
 		return "has no known capacity: set spec.capacity"
 	case c.free.CPU.Cmp(needs.CPU) < 0:
-		return fmt.Sprintf("has %s CPUs free, and the cluster needs %s", c.free.CPU, &needs.CPU)
+		return fmt.Sprintf("has %s CPUs free, and the %s needs %s", c.free.CPU, what, &needs.CPU)
 	case c.free.Memory.Cmp(needs.Memory) < 0:
-		return fmt.Sprintf("has %s of memory free, and the cluster needs %s", c.free.Memory, &needs.Memory)
+		return fmt.Sprintf("has %s of memory free, and the %s needs %s", c.free.Memory, what, &needs.Memory)
 	}
 	return ""
 }

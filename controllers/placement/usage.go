@@ -45,7 +45,7 @@ func UsageOf(engine *infrav1.ContainerEngine, clusters []infrav1.ContainerCluste
 	name := client.ObjectKeyFromObject(engine)
 	counted, byName := map[string]Resources{}, map[string]*infrav1.ContainerCluster{}
 	for i := range clusters {
-		if engines.NameOf(&clusters[i]) == name {
+		if engines.IsOn(&clusters[i], name) {
 			usage.Clusters = append(usage.Clusters, clusters[i])
 			usage.Users = append(usage.Users, clusters[i].Name)
 			byName[clusters[i].Labels[clusterv1.ClusterNameLabel]] = &clusters[i]
@@ -53,7 +53,7 @@ func UsageOf(engine *infrav1.ContainerEngine, clusters []infrav1.ContainerCluste
 	}
 	for i := range machines {
 		ofCluster, isOnEngine := byName[machines[i].Labels[clusterv1.ClusterNameLabel]], engines.NameOf(&machines[i]) == name
-		if ofCluster == nil && !isOnEngine {
+		if ofCluster == nil && !isOnEngine || ofCluster != nil && len(ofCluster.Spec.EngineNames) > 0 && !isOnEngine {
 			continue
 		}
 		if ofCluster == nil {

@@ -107,15 +107,34 @@ func New(tb testing.TB, objects *builders.Objects) *World {
 	}
 	w.LoadBalancers = simulatedhaproxy.Run(w.Engine)
 	w.Nodes = simulatednode.Run(w.Engine)
-	for _, image := range []string{builders.NodeImage, builders.LoadBalancerImage} {
-		w.Engine.AddImage(engine.Image{Tags: []string{image}}, nil)
-	}
+	addImages(w.Engine)
 	if _, err := network.Ensure(tb.Context(), w.Engine, network.Request{}); err != nil {
 		tb.Fatal(err)
 	}
 	w.Calls.count(w.Engine)
 	w.Restart()
 	return w
+}
+
+func addImages(eng *simulated.Engine) {
+	for _, image := range []string{builders.NodeImage, builders.LoadBalancerImage} {
+		eng.AddImage(engine.Image{Tags: []string{image}}, nil)
+	}
+}
+
+// Host is another engine, with the same images.
+type Host struct {
+	Engine        *simulated.Engine
+	LoadBalancers *simulatedhaproxy.Processes
+	Nodes         *simulatednode.Nodes
+}
+
+// NewHost returns another engine with the clock of the world.
+func (w *World) NewHost() *Host {
+	h := &Host{Engine: simulated.New(simulated.WithClock(w.Clock.Now))}
+	h.LoadBalancers, h.Nodes = simulatedhaproxy.Run(h.Engine), simulatednode.Run(h.Engine)
+	addImages(h.Engine)
+	return h
 }
 
 // OtherManagement returns another management cluster on the same engine, which begins with the
@@ -163,7 +182,8 @@ func (w *World) Restart() {
 // On lets the reconcilers find the world's engine by the name of a ContainerEngine. Its host lacks nothing.
 func (w *World) On(registry *engines.Engines, name types.NamespacedName) {
 	w.TB.Helper()
-	registry.Connection(name).Host = hostinfo.NewKnown(w.Engine, facts())
+	connection := registry.Connection(name)
+	connection.Host = hostinfo.NewKnown(connection.Engine, facts())
 	w.Engines = registry
 	w.Cluster.Engines, w.Machine.Engines, w.Pool.Engines = registry, registry, registry
 }
