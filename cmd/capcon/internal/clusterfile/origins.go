@@ -37,7 +37,7 @@ var (
 		"NAME": "metadata.name", "--control-planes": "spec.topology.controlPlane.replicas", "--kubernetes-version": "spec.topology.version",
 		"--pod-cidr": "spec.clusterNetwork.pods.cidrBlocks", "--service-cidr": "spec.clusterNetwork.services.cidrBlocks",
 		"--load-balancer-image": value(objects.LoadBalancerVariable) + ".image", "--network": value(objects.NetworkVariable) + ".name",
-		"--engine-name": value(objects.EngineVariable),
+		"--engine-name": value(objects.EngineVariable), "--engines": value(objects.EnginesVariable),
 	}
 	// kindFields are those of the Cluster that a field of kind sets, or leaves out.
 	kindFields = map[string]string{
@@ -138,6 +138,7 @@ func (f *file) leaveFlags(request input.Request) {
 	for flag, given := range map[string]bool{
 		"NAME": request.Name != "", "--control-planes": request.ControlPlanes != nil, "--kubernetes-version": request.KubernetesVersion != "",
 		"--image": request.Image != "", "--ip-family": request.IPFamily != "", "--load-balancer-image": request.LoadBalancerImage != "", "--network": request.Network != "", "--engine-name": request.EngineName != "",
+		"--engines":  len(request.EngineNames) > 0,
 		"--pod-cidr": request.PodCIDR != "", "--service-cidr": request.ServiceCIDR != "",
 	} {
 		if given {

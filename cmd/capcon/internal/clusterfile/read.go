@@ -93,6 +93,10 @@ func fill(request input.Request, cluster *clusterv1.Cluster) (input.Request, err
 	take(objects.LoadBalancerVariable, "image", &request.LoadBalancerImage)
 	request.EngineName = cmp.Or(request.EngineName, objects.EngineName(topology))
 	topology.Variables = without(topology.Variables, objects.EngineVariable)
+	if len(request.EngineNames) == 0 {
+		request.EngineNames = objects.EngineNames(topology)
+	}
+	topology.Variables = without(topology.Variables, objects.EnginesVariable)
 	take(objects.NetworkVariable, "name", &request.Network)
 	// Machines' own limits would take precedence over those that the flags set.
 	for key, flag := range map[string]string{"cpu": request.CPUs, "memory": request.Memory} {

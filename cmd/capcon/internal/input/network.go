@@ -24,6 +24,7 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -37,6 +38,32 @@ func checkEngineName(name string) []Problem {
 		return nil
 	}
 	return []Problem{{"--engine-name", name, "not the name of a ContainerEngine", "use one of \"capcon engine list\""}}
+}
+
+// checkEngines of a cluster over several.
+func checkEngines(names []string, name, networkName string) []Problem {
+	if len(names) == 0 {
+		return nil
+	}
+	var problems []Problem
+	text := strings.Join(names, ",")
+	for _, name := range names {
+		if len(validation.IsDNS1123Subdomain(name)) > 0 {
+			problems = append(problems, Problem{"--engines", name, "not the name of a ContainerEngine", "use some of \"capcon engine list\""})
+		}
+	}
+	if len(names) < 2 || len(sets.New(names...)) < len(names) {
+		problems = append(problems, Problem{"--engines", text, "not two or more different engines", "use --engine-name for one engine"})
+	}
+	if name != "" {
+		problems = append(problems, Problem{"--engine-name", name, "must not be set with --engines", "omit one of them"})
+	}
+	if networkName == "" {
+		problems = append(problems, Problem{
+			"--network", "", "must be set with --engines", "use a macvlan network that exists on each of them, as docs/how-to/one-cluster-over-several-hosts.md has it",
+		})
+	}
+	return problems
 }
 
 func checkNetwork(name string) []Problem {

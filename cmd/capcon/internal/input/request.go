@@ -74,6 +74,8 @@ type Request struct {
 	CNI string
 	// EngineName of the ContainerEngine that the cluster is on.
 	EngineName string
+	// EngineNames of the ContainerEngines of a cluster over several.
+	EngineNames []string
 	// Network of the engine.
 	Network string
 	// IPFamily of nodes, Pods and Services, one of the constants.
@@ -121,6 +123,7 @@ func (r Request) Validate() error {
 		checkRegistry(r.Registry),
 		checkCNI(r.CNI),
 		checkEngineName(r.EngineName),
+		checkEngines(r.EngineNames, r.EngineName, r.Network),
 		checkNetwork(r.Network),
 		checkCIDRs(r.IPFamily, r.PodCIDR, r.ServiceCIDR),
 		checkQuantity("--cpus", r.CPUs, "use a number of CPUs, such as 2 or 1500m, or none"),

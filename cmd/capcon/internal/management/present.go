@@ -65,7 +65,7 @@ func Read(ctx context.Context, c client.Client, namespace, name string) (Present
 	}
 	if infrastructure := find[infrav1.ContainerCluster](ctx, r, infrastructureName(p.Cluster, name)); infrastructure != nil {
 		p.OwnerID, p.Network = infrastructure.Spec.OwnerID, infrastructure.Spec.Network.Name
-		p.Engine = infrastructure.Spec.EngineName
+		p.Engine, p.Engines = infrastructure.Spec.EngineName, infrastructure.Spec.EngineNames
 	}
 	if p.Exists && r.err == nil {
 		r.err = errors.Join(p.readClass(ctx, c), p.readMachines(ctx, c), p.readPodNetwork(ctx, c))

@@ -39,6 +39,7 @@ const (
 	NetworkVariable      = "network"
 	// EngineVariable names the ContainerEngine.
 	EngineVariable    = "engineName"
+	EnginesVariable   = "engineNames"
 	StorageVariable   = "storage"
 	ResourcesVariable = "resources"
 	// RoleResourcesVariable has limits that running nodes get too. Those of ResourcesVariable take precedence.
@@ -49,12 +50,22 @@ const (
 
 // EngineName is the ContainerEngine that the topology of a cluster names; empty = none.
 func EngineName(topology *clusterv1.Topology) (name string) {
+	decode(topology, EngineVariable, &name)
+	return name
+}
+
+// EngineNames are the ContainerEngines of a cluster over several that its topology names; empty = it is on one.
+func EngineNames(topology *clusterv1.Topology) (names []string) {
+	decode(topology, EnginesVariable, &names)
+	return names
+}
+
+func decode(topology *clusterv1.Topology, name string, into any) {
 	for _, variable := range topology.Variables {
-		if variable.Name == EngineVariable {
-			_ = json.Unmarshal(variable.Value.Raw, &name) // The API server admits texts only.
+		if variable.Name == name {
+			_ = json.Unmarshal(variable.Value.Raw, into) // The API server admits nothing else.
 		}
 	}
-	return name
 }
 
 // workers is both the class of the worker machines and their name in the
@@ -124,6 +135,14 @@ func MergeVariables(variables, file []clusterv1.ClusterVariable) []clusterv1.Clu
 	return merged
 }
 
+// storage of a cluster that is over several engines is on its nodes: a volume is of one engine.
+func (v Values) storage() infrav1.StorageType {
+	if len(v.EngineNames) > 0 {
+		return infrav1.StorageNodeLocal
+	}
+	return infrav1.StorageCluster
+}
+
 // variables says all of each value, defaults too: a value is replaced as a
 // whole, and what a default had filled in would come and go.
 func variables(v Values) ([]clusterv1.ClusterVariable, error) {
@@ -135,7 +154,10 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 		{NodeImagesVariable, map[string]string{v.KubernetesVersion: v.NodeImage}},
 		{LoadBalancerVariable, infrav1.LoadBalancerTemplate{Type: infrav1.LoadBalancerHAProxy, Image: v.LoadBalancerImage}},
 		{NetworkVariable, infrav1.Network{Name: v.Network}},
-		{StorageVariable, infrav1.Storage{Type: infrav1.StorageCluster}},
+		{StorageVariable, infrav1.Storage{Type: v.storage()}},
+	}
+	if len(v.EngineNames) > 0 {
+		values = append(values, variable{EnginesVariable, v.EngineNames})
 	}
 	if v.EngineName != "" {
 		values = append(values, variable{EngineVariable, v.EngineName})

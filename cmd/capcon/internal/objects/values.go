@@ -40,6 +40,8 @@ type Values struct {
 	LoadBalancerImage string
 	// EngineName of the ContainerEngine; empty = the engine of the management cluster.
 	EngineName string
+	// EngineNames of the ContainerEngines of a cluster over several; empty = it is on one.
+	EngineNames []string
 	// Network of the engine; empty = the provider's default.
 	Network string
 	// Resources that each node is limited to; empty = none.

@@ -23,6 +23,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
@@ -45,6 +46,8 @@ type Present struct {
 	Machines []clusterv1.Machine
 	// Engine is the name of the ContainerEngine that it is on; empty = it is on the engine of the management cluster.
 	Engine string
+	// Engines are the names of all ContainerEngines of a cluster over several, of which Engine has its load balancer; empty = it is on one.
+	Engines []string
 	// Network of the engine that it is on; empty until it is known.
 	Network string
 	// PodNetwork is the manifest that capcon applies to it; empty = none.
@@ -162,6 +165,10 @@ func (c *computation) checkImmutable() {
 			on = fmt.Sprintf("engine %q", c.Engine)
 		}
 		c.refuse("--engine-name", requested, "immutable, the cluster is on "+on, remedy)
+	}
+	if requested := c.request.EngineNames; len(requested) > 0 && !sets.New(requested...).Equal(sets.New(c.Engines...)) {
+		c.refuse("--engines", strings.Join(requested, ","), "the cluster is on "+cmp.Or(strings.Join(c.Engines, ","), "one engine"),
+			"omit it; to add an engine, change the variable engineNames of the Cluster with kubectl")
 	}
 	same := true
 	byImage := string(c.variable("cni")) == `"default"`

@@ -34,7 +34,7 @@ import (
 // kept are the variables that a file without them does not remove, and the keys of others: flags
 // and capcon set them.
 var kept = map[string][]string{
-	objects.NodeImagesVariable: nil, objects.NetworkVariable: nil, objects.EnvironmentVariable: nil, objects.EngineVariable: nil, "ownerID": nil, "cni": nil,
+	objects.NodeImagesVariable: nil, objects.NetworkVariable: nil, objects.EnvironmentVariable: nil, objects.EngineVariable: nil, objects.EnginesVariable: nil, "ownerID": nil, "cni": nil,
 	objects.LoadBalancerVariable: {"image", "type"}, objects.StorageVariable: {"type"}, objects.ResourcesVariable: {"cpu", "memory"},
 	objects.RoleResourcesVariable: {controlPlaneRole, workersRole},
 }
@@ -43,7 +43,7 @@ var kept = map[string][]string{
 // all.
 var (
 	replacesNone = []string{
-		objects.LoadBalancerVariable, objects.NetworkVariable, objects.EngineVariable, "serviceLoadBalancer", "limits", "registries", "images",
+		objects.LoadBalancerVariable, objects.NetworkVariable, objects.EngineVariable, objects.EnginesVariable, "serviceLoadBalancer", "limits", "registries", "images",
 		"ownerID", "failureDomains", "rolloutBefore",
 	}
 	replacesControlPlane = []string{"apiServer", "controllerManager", "scheduler", "etcd", "kubeProxy", "podSecurity", objects.SchedulingVariable}

@@ -17,6 +17,7 @@ limitations under the License.
 package commandtest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -42,6 +43,13 @@ import (
 // workersName of the MachineDeployment.
 const workersName = "demo-worker"
 
+func first(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0]
+}
+
 // follow is the topology's part: what the Cluster says, the others get.
 func (w *World) follow(cluster *clusterv1.Cluster) {
 	ctx, topology := w.T.Context(), cluster.Spec.Topology
@@ -50,8 +58,8 @@ func (w *World) follow(cluster *clusterv1.Cluster) {
 	}
 	for _, made := range []client.Object{
 		&infrav1.ContainerCluster{ObjectMeta: meta("demo"), Spec: infrav1.ContainerClusterSpec{
-			EngineName: objects.EngineName(&topology),
-			Network:    infrav1.Network{Name: "capcon"}, LoadBalancer: infrav1.LoadBalancer{Image: "localhost/capcon/haproxy:2.6"},
+			EngineName: cmp.Or(objects.EngineName(&topology), first(objects.EngineNames(&topology))), EngineNames: objects.EngineNames(&topology),
+			Network: infrav1.Network{Name: "capcon"}, LoadBalancer: infrav1.LoadBalancer{Image: "localhost/capcon/haproxy:2.6"},
 		}},
 		&controlplanev1.KubeadmControlPlane{
 			ObjectMeta: meta(objects.ControlPlaneName("demo")),

@@ -165,7 +165,7 @@ func users(ctx context.Context, c client.Client, name string) ([]string, error) 
 	}
 	var names, known []string
 	for i := range clusters.Items {
-		if cluster := &clusters.Items[i]; cluster.Spec.EngineName == name {
+		if cluster := &clusters.Items[i]; cluster.Spec.EngineName == name || slices.Contains(cluster.Spec.EngineNames, name) {
 			names = append(names, "cluster "+cmp.Or(cluster.Labels[clusterv1.ClusterNameLabel], cluster.Name))
 			known = append(known, cluster.Labels[clusterv1.ClusterNameLabel])
 		}

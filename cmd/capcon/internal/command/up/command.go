@@ -105,6 +105,8 @@ func addFlags(command *cobra.Command, request *input.Request) {
 	flags.StringVar(&request.CNI, "cni", "", "Pod network: auto (the node image's own), flannel, none (install one yourself) or a file (default \"auto\")")
 	flags.StringVar(&request.EngineName, "engine-name", "",
 		"ContainerEngine that a new cluster is created on, as \"capcon engine list\" has it (default: the engine of the management plane)")
+	flags.StringSliceVar(&request.EngineNames, "engines", nil,
+		"ContainerEngines that the machines of a new cluster are placed on, as a,b,c; --network is a macvlan network of all of them")
 	flags.StringVar(&request.Network, "network", "", "network of the engine (default \""+network.DefaultName+"\", with IPv6 \""+network.IPv6Name+"\")")
 	flags.StringVar(&request.IPFamily, "ip-family", "", "addresses of nodes, Pods and Services: ipv4, ipv6 or dual (default: the families of the ranges, or \"ipv4\")")
 	flags.StringVar(&request.PodCIDR, "pod-cidr", "", "address range of Pods, or one of each family separated by a comma, the primary first (default \""+

@@ -75,6 +75,7 @@ func requested(request input.Request) objects.Values {
 		ControlPlanes:     int32(ptr.Deref(request.ControlPlanes, 1)), //nolint:gosec // validated to be small
 		Workers:           int32(ptr.Deref(request.Workers, 1)),       //nolint:gosec // validated to be small
 		EngineName:        request.EngineName,
+		EngineNames:       request.EngineNames,
 		Network:           cmp.Or(request.Network, network.DefaultOf(request.Families())),
 		Resources:         requestedResources(request),
 		Topology:          request.Topology, ServiceDomain: request.ServiceDomain,

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/utils/ptr"
 
@@ -37,7 +38,7 @@ func (r *run) findEngine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	requested := r.request.EngineName
+	requested := r.requested()
 	if requested != "" && found.Exists && !found.Answers {
 		if err := r.session.WakePlane(ctx, r.board, found); err != nil {
 			return err
@@ -55,10 +56,10 @@ func (r *run) findEngine(ctx context.Context) error {
 // findPlace of the cluster, of which the management plane knows if it responds.
 func (r *run) findPlace(ctx context.Context) error {
 	if r.session.Client == nil {
-		if r.request.EngineName == "" {
+		if r.requested() == "" {
 			return nil
 		}
-		return r.session.NoEngine(r.request.EngineName)
+		return r.session.NoEngine(r.requested())
 	}
 	_, err := r.read(ctx)
 	return err
@@ -73,29 +74,72 @@ func (r *run) read(ctx context.Context) (management.Present, error) {
 		return present, err
 	case present.Exists:
 		r.engineName = present.Engine
+		r.others = slices.DeleteFunc(slices.Clone(present.Engines), func(name string) bool { return name == present.Engine })
 		return present, nil
 	}
-	r.engineName = r.request.EngineName
+	r.engineName = r.requested()
+	if len(r.request.EngineNames) > 0 {
+		r.others = r.request.EngineNames[1:]
+	}
 	return present, r.checkPlace(ctx)
 }
 
-// checkPlace refuses an engine on which no cluster can be created.
+// requested engine: of a cluster over several, the first.
+func (r *run) requested() string {
+	if len(r.request.EngineNames) > 0 {
+		return r.request.EngineNames[0]
+	}
+	return r.request.EngineName
+}
+
+// checkPlace refuses engines on which no cluster can be created.
 func (r *run) checkPlace(ctx context.Context) error {
 	if r.engineName == "" {
 		return nil
 	}
-	object, err := r.session.ContainerEngine(ctx, r.engineName)
+	on, err := r.placeOn(ctx, r.engineName)
 	if err != nil {
 		return err
 	}
+	for _, name := range r.others {
+		if _, err := r.placeOn(ctx, name); err != nil {
+			return err
+		}
+	}
+	r.target = on
+	return nil
+}
+
+func (r *run) placeOn(ctx context.Context, name string) (*session.Session, error) {
+	object, err := r.session.ContainerEngine(ctx, name)
+	if err != nil {
+		return nil, err
+	}
 	if ptr.Deref(object.Spec.Maintenance, false) {
-		return &session.EngineError{
+		return nil, &session.EngineError{
 			Name: object.Name, Err: errors.New("no clusters are created on it (spec.maintenance)"),
 			Remedy: fmt.Sprintf("use another one, or run \"%s engine drain %s --undo\"", r.session.Program, object.Name),
 		}
 	}
-	r.target, err = r.session.On(ctx, object)
-	return err
+	return r.session.On(ctx, object)
+}
+
+// onOthers calls a function with a session on each further engine of a cluster over several.
+func (r *run) onOthers(ctx context.Context, do func(*session.Session) error) error {
+	for _, name := range r.others {
+		object, err := r.session.ContainerEngine(ctx, name)
+		if err != nil {
+			return err
+		}
+		on, err := r.session.On(ctx, object)
+		if err != nil {
+			return err
+		}
+		if err := do(on); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // on returns the session on the engine of the cluster, which is connected to if it has not been.

@@ -17,6 +17,7 @@ limitations under the License.
 package up_test
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,6 +79,38 @@ func TestUpOnEngine(t *testing.T) {
 	// What an update needs is on the engine of the cluster.
 	w.MustRun("up", "demo", "--memory", "4Gi")
 	commandtest.Contains(t, w.MustFail("up", "demo", "--image", "localhost/none:v1.36.3"), `engine "build": image "localhost/none:v1.36.3"`)
+}
+
+// TestUpOverSeveralEngines: all are checked, and get the images, before anything is created.
+func TestUpOverSeveralEngines(t *testing.T) {
+	t.Parallel()
+	const image = "localhost/own/node:v1.36.3"
+	w, build := withBuild(t)
+	other := w.AddEngine("other")
+	w.Engine.AddImage(engine.Image{Tags: []string{image}}, map[string][]byte{
+		"kind/version": []byte("v1.36.3"), "kind/manifests/default-cni.yaml": []byte(templates.Flannel),
+	})
+	over := []string{"up", "demo", "--engines", "build,other", "--network", "lan", "--image", image}
+	commandtest.Contains(t, w.MustFail("up", "demo", "--engines", "build,build", "--engine-name", "x"), "--engines", "different engines", "--engine-name", "--network")
+	commandtest.Contains(t, w.MustFail(over...), `of ContainerEngine "build" not found`, "macvlan")
+	for index, eng := range []*simulated.Engine{build, other} {
+		eng.AddNetwork(engine.Network{Name: "lan", Driver: "macvlan", Subnets: []engine.Subnet{{
+			Prefix: netip.MustParsePrefix("10.88.0.0/24"), Dynamic: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 88, 0, byte(192 + 16*index)}), 28),
+		}}})
+	}
+	w.MustRun(over...)
+	if got := string(variable(w, "engineNames")); got != `["build","other"]` {
+		t.Errorf("variable engineNames is %s", got)
+	}
+	if got := string(variable(w, "storage")); got != `{"type":"NodeLocal"}` {
+		t.Errorf("variable storage is %s", got)
+	}
+	for name, eng := range map[string]*simulated.Engine{"build": build, "other": other} {
+		if _, err := eng.InspectImage(t.Context(), image); err != nil {
+			t.Errorf("engine %s: %v", name, err)
+		}
+	}
+	commandtest.Contains(t, w.MustFail("up", "demo", "--engines", "build,third", "--network", "lan"), "the cluster is on build,other")
 }
 
 // TestUpKeepsTheEngineOfThePlane: a cluster is not moved.

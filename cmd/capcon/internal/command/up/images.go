@@ -19,6 +19,7 @@ package up
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -61,15 +62,19 @@ func (r *run) fetchImages(ctx context.Context, node, loadBalancer, version strin
 	if err != nil {
 		return read, err
 	}
-	if node != "" {
-		if err := r.ensureImage(ctx, on, images.Node, node); err != nil {
-			return read, err
+	fetch := func(on *session.Session) error {
+		if node != "" {
+			if err := r.ensureImage(ctx, on, images.Node, node); err != nil {
+				return err
+			}
 		}
+		if loadBalancer != "" {
+			return r.ensureImage(ctx, on, images.LoadBalancer, loadBalancer)
+		}
+		return nil
 	}
-	if loadBalancer != "" {
-		if err := r.ensureImage(ctx, on, images.LoadBalancer, loadBalancer); err != nil {
-			return read, err
-		}
+	if err := errors.Join(fetch(on), r.onOthers(ctx, fetch)); err != nil {
+		return read, err
 	}
 	if node != "" {
 		if read, err = r.readNodeImage(ctx, on.Engine, node); err == nil {

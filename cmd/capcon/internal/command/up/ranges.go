@@ -25,6 +25,8 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
@@ -44,11 +46,36 @@ func (r *run) checkNetwork(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = network.Check(ctx, on.Engine, network.Request{Name: name, Families: r.request.Families(), Subnets: subnets})
+	request := network.Request{Name: name, Families: r.request.Families(), Subnets: subnets}
+	if len(r.others) > 0 {
+		err = r.checkShared(ctx, on, request)
+	} else {
+		err = network.Check(ctx, on.Engine, request)
+	}
 	if unusable, is := errors.AsType[*network.UnusableError](err); is {
 		return input.Refuse(input.Problem{Field: "--network", Value: name, Reason: unusable.Reason, Remedy: unusable.Remedy})
 	}
 	return err
+}
+
+// checkShared refuses a network that is not one on all engines of the cluster.
+func (r *run) checkShared(ctx context.Context, first *session.Session, request network.Request) error {
+	networks := map[string]engine.Network{}
+	add := func(on *session.Session) error {
+		found, err := on.Engine.InspectNetwork(ctx, request.Name)
+		if errors.Is(err, engine.ErrNotFound) {
+			return &network.UnusableError{
+				Network: request.Name, Reason: fmt.Sprintf("of ContainerEngine %q not found", on.EngineName),
+				Remedy: "create it on each engine: docker network create -d macvlan",
+			}
+		}
+		networks[on.EngineName] = found
+		return err
+	}
+	if err := errors.Join(add(first), r.onOthers(ctx, add)); err != nil {
+		return err
+	}
+	return network.CheckShared(networks, request)
 }
 
 // decideRanges keeps the cluster's address ranges away from those that nodes and Pods have

@@ -46,6 +46,8 @@ type run struct {
 
 	// engineName of the ContainerEngine that the cluster is on; empty = it is on the engine of the session.
 	engineName string
+	// others are the further ContainerEngines of a cluster over several.
+	others []string
 	// target is the session on that engine; nil until it is needed.
 	target *session.Session
 }
