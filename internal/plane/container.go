@@ -64,8 +64,11 @@ func (a *attempt) create(ctx context.Context) error {
 	if created {
 		a.created = volume.Name
 	}
+	if err := a.checkMode(volume); err != nil {
+		return err
+	}
 	port, _ := portOf(volume)
-	spec, err := a.describe(volume.Name, port, a.engineSocket(), settings{a.opts.FeatureGates, a.opts.AllowedEngines})
+	spec, err := a.describe(volume, port, a.engineSocket(), settings{a.opts.FeatureGates, a.opts.AllowedEngines})
 	if err != nil {
 		return err
 	}
@@ -156,9 +159,9 @@ func (p *Plane) discard(ctx context.Context, id string) error {
 type settings struct{ featureGates, allowedEngines string }
 
 // describe returns the desired container.
-func (a *attempt) describe(volume string, port uint16, socket string, kept settings) (engine.Spec, error) {
+func (a *attempt) describe(volume engine.Volume, port uint16, socket string, kept settings) (engine.Spec, error) {
 	d := description{
-		name: a.opts.Name, volume: volume, image: a.image, network: a.opts.Network, port: port,
+		name: a.opts.Name, volume: volume.Name, inMemory: isInMemory(volume.Labels), image: a.image, network: a.opts.Network, port: port,
 		engineName: a.info.Name, traits: a.info.Traits, engineSocket: socket, remapped: a.info.UserNamespaceRemap,
 		featureGates: kept.featureGates, allowedEngines: kept.allowedEngines,
 	}

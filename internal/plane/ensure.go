@@ -51,6 +51,8 @@ type Ready struct {
 	ID string
 	// Created says that this call created it.
 	Created bool
+	// InMemory: its clusters are in memory, see Options.
+	InMemory bool
 	// Kubeconfig works on this host for the plane's life.
 	Kubeconfig []byte
 }
@@ -66,7 +68,8 @@ var errChanged = errors.New("management plane is being replaced by another proce
 // and by several processes concurrently, some of which remove the plane.
 //
 // Host port in use: *PortTakenError. Something else has the plane's name:
-// *ForeignError. Not ready in time: ErrNotReady.
+// *ForeignError. Clusters of another kind than requested: *ModeError. Not ready
+// in time: ErrNotReady.
 func (p *Plane) Ensure(ctx context.Context, image string, progress func(string)) (Ready, error) {
 	if progress == nil {
 		progress = func(string) {}
@@ -130,7 +133,7 @@ func (a *attempt) ensure(ctx context.Context) (Ready, error) {
 		return Ready{}, err
 	}
 	id := volumeOf(container)
-	return Ready{ID: id, Created: id == a.created, Kubeconfig: kubeconfig}, nil
+	return Ready{ID: id, Created: id == a.created, InMemory: isInMemory(container.Labels), Kubeconfig: kubeconfig}, nil
 }
 
 // ensureRunning makes sure that the container has its desired configuration, and runs.
@@ -154,7 +157,10 @@ func (a *attempt) ensureRunning(ctx context.Context, image engine.Image, contain
 	if !ours {
 		return a.discardWithVolume(ctx, container)
 	}
-	spec, err := a.describe(volume.Name, port, a.socketOf(container), settings{
+	if err := a.checkMode(volume); err != nil {
+		return err
+	}
+	spec, err := a.describe(volume, port, a.socketOf(container), settings{
 		featureGates:   cmp.Or(a.opts.FeatureGates, container.Labels[labelFeatureGates]),
 		allowedEngines: cmp.Or(a.opts.AllowedEngines, container.Labels[labelAllowedEngines]),
 	})

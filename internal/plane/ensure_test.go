@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
@@ -184,6 +185,75 @@ func TestEnsureKeepsFeatureGates(t *testing.T) {
 	command := description{featureGates: "A=true"}.command()
 	if at := slices.Index(command, "--feature-gates=A=true"); at < 0 || at > slices.Index(command, "--") {
 		t.Errorf("the command is %q, want the feature gates before the arguments of the manager", command)
+	}
+}
+
+// Clusters are in memory, or not, for the life of a plane: also of one that lost its container.
+func TestEnsureKeepsTheMode(t *testing.T) {
+	t.Parallel()
+	for mode, tc := range map[string]struct {
+		inMemory bool
+		remedy   []string
+	}{
+		"in memory":  {true, []string{"are in memory, and cannot be containers", "capcon plane down"}},
+		"containers": {false, []string{"are containers, and cannot be in memory", "capcon plane down"}},
+	} {
+		eng := newEngine(t)
+		p := newPlane(eng)
+		p.opts.InMemory = &tc.inMemory
+		mustEnsure(t, p)
+		first := must.Get(eng.InspectContainer(t.Context(), DefaultName))(t)
+		refuses := func() {
+			other := newPlane(eng)
+			other.opts.InMemory = ptr.To(!tc.inMemory)
+			eng.ResetJournal()
+			_, err := other.Ensure(t.Context(), testImage, nil)
+			if refused := (*ModeError)(nil); !errors.As(err, &refused) || refused.InMemory != tc.inMemory {
+				t.Errorf("%s, and the other mode is requested: %v, want a ModeError", mode, err)
+			} else if text := err.Error(); !strings.Contains(text, tc.remedy[0]) || !strings.Contains(text, tc.remedy[1]) {
+				t.Errorf("%s: the error is %q, want %q", mode, text, tc.remedy)
+			}
+			if changed := mutations(eng); len(changed) > 0 {
+				t.Errorf("%s, and the other mode is requested: %v, want no change", mode, changed)
+			}
+		}
+		refuses()
+		keeps := func() engine.Container {
+			p := newPlane(eng)
+			if state := must.Get(p.State(t.Context()))(t); state.InMemory != tc.inMemory {
+				t.Errorf("%s: the state is %+v", mode, state)
+			}
+			if ready := must.Get(p.Ensure(t.Context(), testImage, nil))(t); ready.InMemory != tc.inMemory {
+				t.Errorf("%s: Ensure returns %+v", mode, ready)
+			}
+			return must.Get(eng.InspectContainer(t.Context(), DefaultName))(t)
+		}
+		if again := keeps(); again.ID != first.ID {
+			t.Errorf("%s, and no mode is requested: the container is replaced", mode)
+		}
+		must.Succeed(t, eng.RemoveContainer(t.Context(), DefaultName))
+		refuses()
+		keeps()
+	}
+}
+
+// In memory, the engine is not used, and another program has the controllers.
+func TestSpecInMemory(t *testing.T) {
+	t.Parallel()
+	d := description{
+		name: "capcon-plane", volume: "capcon-plane-1", image: testImage, port: testPort, engineName: "docker",
+		engineSocket: "/var/run/docker.sock", inMemory: true, featureGates: "A=true",
+	}
+	spec := must.Get(d.spec())(t)
+	if spec.Security.EngineSocket || len(spec.Mounts) != 1 || len(spec.Environment) > 0 {
+		t.Errorf("the container has mounts %v, environment %v and security %+v, want no engine", spec.Mounts, spec.Environment, spec.Security)
+	}
+	want := []string{
+		"run", "--state-dir=/var/lib/capcon-plane", "--public-url=https://127.0.0.1:20123", "--feature-gates=A=true",
+		"--manager=/usr/local/bin/capcon-memory", "--", "--faults=capcon-faults",
+	}
+	if diff := cmp.Diff(want, spec.Command); diff != "" {
+		t.Errorf("command: -want, +got:\n%s", diff)
 	}
 }
 

@@ -39,6 +39,21 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s %q already exists and is not part of a management plane; remove or rename it", e.Kind, e.Name)
 }
 
+// ModeError says that a plane cannot have clusters of the requested kind: those that it has would be lost.
+type ModeError struct {
+	// InMemory: those of the plane are in memory, and others were requested. Otherwise it is the other way round.
+	InMemory bool
+}
+
+// Error implements error.
+func (e *ModeError) Error() string {
+	has, requested := "containers", "in memory"
+	if e.InMemory {
+		has, requested = requested, has
+	}
+	return fmt.Sprintf("the clusters of the management plane are %s, and cannot be %s as long as it exists; delete them, remove it with \"capcon plane down\", and start another one", has, requested)
+}
+
 // PortTakenError says that the plane's host port is in use. It is never
 // changed: kubeconfigs carry it.
 type PortTakenError struct {

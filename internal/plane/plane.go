@@ -62,6 +62,9 @@ type Options struct {
 	// AllowedEngines are the endpoints that ContainerEngines may have, as patterns of internal/endpoint with commas
 	// between them, or NoEngines. Empty: an existing plane keeps its own.
 	AllowedEngines string
+	// InMemory: clusters of the plane have no containers, but API servers in its manager. A plane is one of them for its life.
+	// nil = a new plane has containers, and an existing one is as it is.
+	InMemory *bool
 	// Tunnels open the way to a plane whose engine is on another host. nil = the engine
 	// publishes its port on this host.
 	Tunnels *tunnel.Tunnels
@@ -156,6 +159,8 @@ type State struct {
 	Exists bool
 	// Image the container was created from; empty where there is none.
 	Image string
+	// InMemory: its clusters are in memory, see Options.
+	InMemory bool
 	// Answers says that API server and controllers are ready.
 	Answers bool
 	// Detail is for users: why it does not answer, or where it does.
@@ -173,7 +178,7 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 		if errors.Is(err, engine.ErrNotFound) {
 			return State{Detail: "not found"}, nil
 		}
-		return State{ID: volume.Name, Exists: err == nil, Detail: "container not found, data volume exists"}, err
+		return State{ID: volume.Name, Exists: err == nil, InMemory: isInMemory(volume.Labels), Detail: "container not found, data volume exists"}, err
 	}
 	if err != nil {
 		return State{}, err
@@ -187,6 +192,7 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 		state.ID, state.Detail = "", "is being removed"
 		return state, nil
 	}
+	state.InMemory = isInMemory(container.Labels)
 	if container.Status != engine.StatusRunning {
 		state.Detail = "container is " + string(container.Status)
 		return state, nil
@@ -214,6 +220,14 @@ func (p *Plane) State(ctx context.Context) (State, error) {
 		return state, nil
 	}
 	return state.answering(kubeconfig), nil
+}
+
+// CheckMode refuses clusters of another kind than the plane has: nil = of its kind. *ModeError.
+func (s State) CheckMode(inMemory *bool) error {
+	if s.ID == "" || inMemory == nil || *inMemory == s.InMemory {
+		return nil
+	}
+	return &ModeError{InMemory: s.InMemory}
 }
 
 func (s State) answering(kubeconfig []byte) State {

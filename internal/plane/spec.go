@@ -33,10 +33,13 @@ const (
 	// AdminKubeconfig is the file of the daemon, below the state directory, by which the
 	// host reaches the plane.
 	AdminKubeconfig = "admin.kubeconfig"
-	// program, socket and socketDir are paths in the container.
-	program   = "/usr/local/bin/capcon-plane"
-	socket    = "/run/capcon/engine.sock"
-	socketDir = "/run/capcon/engine"
+	// FaultsConfigMap is the name of the ConfigMap, in the namespace default, with what is disturbed in clusters in memory.
+	FaultsConfigMap = "capcon-faults"
+	// program, memoryManager, socket and socketDir are paths in the container.
+	program       = "/usr/local/bin/capcon-plane"
+	memoryManager = "/usr/local/bin/capcon-memory"
+	socket        = "/run/capcon/engine.sock"
+	socketDir     = "/run/capcon/engine"
 	// apiPort is the API server's in the container.
 	apiPort = 6443
 )
@@ -45,6 +48,8 @@ const (
 const (
 	// labelPort of the volume is the host port, for the plane's life.
 	labelPort = "capcon.cluster.x-k8s.io/host-port"
+	// labelInMemory of the volume and the container says that clusters are in memory, for the plane's life.
+	labelInMemory = "capcon.cluster.x-k8s.io/in-memory"
 	// labelVolume of the container is the name of its volume.
 	labelVolume = "capcon.cluster.x-k8s.io/volume"
 	// labelSocket of the container is the path of the engine's socket that it was created with.
@@ -71,7 +76,9 @@ type description struct {
 	featureGates string
 	// allowedEngines are endpoints of ContainerEngines; empty = those of the volume.
 	allowedEngines string
-	traits         engine.Traits
+	// inMemory: clusters are in memory, and the plane does not use the engine.
+	inMemory bool
+	traits   engine.Traits
 	// remapped: the engine keeps volumes for other users than root.
 	remapped bool
 }
@@ -79,12 +86,11 @@ type description struct {
 // spec describes the container.
 func (d description) spec() (engine.Spec, error) {
 	spec := engine.Spec{
-		Name:        d.name,
-		Hostname:    d.name,
-		Image:       d.image,
-		Entrypoint:  []string{program},
-		Command:     d.command(),
-		Environment: d.environment(),
+		Name:       d.name,
+		Hostname:   d.name,
+		Image:      d.image,
+		Entrypoint: []string{program},
+		Command:    d.command(),
 		// The socket belongs to root on the host, who inside is root without
 		// any capability: enough to open what is one's own.
 		User: "0:0",
@@ -97,16 +103,19 @@ func (d description) spec() (engine.Spec, error) {
 		Attachment: engine.Attachment{Network: d.network},
 		// On this host, only its users reach the API; on the network, nodes and
 		// Pods do: docs/adr/0007-plane-on-the-network.md.
-		Ports: []engine.PortBinding{{HostAddress: loopback(), HostPort: d.port, ContainerPort: apiPort}},
-		Mounts: []engine.Mount{
-			{Type: engine.MountVolume, Source: d.volume, Target: StateDir},
-			d.engineMount(),
-		},
-		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true, EngineSocket: true},
+		Ports:    []engine.PortBinding{{HostAddress: loopback(), HostPort: d.port, ContainerPort: apiPort}},
+		Mounts:   []engine.Mount{{Type: engine.MountVolume, Source: d.volume, Target: StateDir}},
+		Security: engine.Security{DropAllCapabilities: true, NoNewPrivileges: true},
 		// The plane comes back with the engine in any case, and starts what
 		// the engine left stopped.
 		Restart:    engine.RestartAlways,
 		StopSignal: "SIGTERM",
+	}
+	if d.inMemory {
+		spec.Labels[labelInMemory] = "true"
+	} else {
+		spec.Mounts = append(spec.Mounts, d.engineMount())
+		spec.Environment, spec.Security.EngineSocket = d.environment(), true
 	}
 	if d.remapped {
 		// Root owns the socket and not the volume.
@@ -141,6 +150,9 @@ func (d description) command() []string {
 	}
 	if d.allowedEngines != "" {
 		command = append(command, "--"+endpoint.AllowedFlag+"="+d.allowedEngines)
+	}
+	if d.inMemory {
+		return append(command, "--manager="+memoryManager, "--", "--faults="+FaultsConfigMap)
 	}
 	return append(command, "--", "--engine="+d.engineName, "--self-container="+d.name)
 }

@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -35,14 +37,26 @@ import (
 // volumeOf a plane's container is the name of its volume.
 func volumeOf(container engine.Container) string { return container.Labels[labelVolume] }
 
-// volumeLabels mark a volume as a plane's and record its port.
+// volumeLabels mark a volume as a plane's and record its port, and whether its clusters are in memory.
 func (p *Plane) volumeLabels(port uint16) map[string]string {
-	return map[string]string{
+	labels := map[string]string{
 		identity.LabelManaged: "true",
 		identity.LabelRole:    string(identity.RolePlane),
 		identity.LabelPlane:   p.opts.Name,
 		labelPort:             strconv.Itoa(int(port)),
 	}
+	if ptr.Deref(p.opts.InMemory, false) {
+		labels[labelInMemory] = "true"
+	}
+	return labels
+}
+
+// isInMemory reports it by the labels of a plane's volume or container.
+func isInMemory(labels map[string]string) bool { return labels[labelInMemory] == "true" }
+
+// checkMode refuses the volume of a plane with clusters of another kind than requested: *ModeError.
+func (p *Plane) checkMode(volume engine.Volume) error {
+	return State{ID: volume.Name, InMemory: isInMemory(volume.Labels)}.CheckMode(p.opts.InMemory)
 }
 
 // portOf a plane's volume; false where it is none.

@@ -118,8 +118,12 @@ func (id *identity) run(ctx context.Context, start time.Time) error {
 // findPrograms checks that there is something to run: a program that is not
 // there does not come by trying again.
 func findPrograms(opts Options) error {
-	for _, program := range []string{processEtcd, processAPIServer, processControllerManager} {
-		if _, err := exec.LookPath(filepath.Join(opts.Binaries, program)); err != nil {
+	programs := []string{opts.Manager[0]}
+	for _, name := range []string{processEtcd, processAPIServer, processControllerManager} {
+		programs = append(programs, filepath.Join(opts.Binaries, name))
+	}
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
 			return fmt.Errorf("find executables of the management plane: %w", err)
 		}
 	}
