@@ -48,6 +48,22 @@ func TestRepositoryFiles(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files (-want, +got):\n%s", diff)
 	}
+
+	for name, text := range map[string]string{
+		"other/go.mod":  "module example.com/m/other\n\ngo 1.26\n\nrequire example.com/m v0.0.0\n\nreplace example.com/m => ../\n",
+		"other/go.sum":  "",
+		"other/main.go": "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.com/m/used\"\n)\n\nfunc main() { fmt.Print(used.Text) }\n",
+	} {
+		must.WriteFile(t, filepath.Join(b.Root, name), text)
+	}
+	got = must.Value(b.repositoryFiles(t.Context(), Program{Module: "other", Packages: []string{"."}}))(t)
+	want = nil
+	for _, name := range []string{"used/used.go", "used/text", "other/main.go", "go.mod", "go.sum", "other/go.mod", "other/go.sum"} {
+		want = append(want, filepath.Join(b.Root, name))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("files of another module (-want, +got):\n%s", diff)
+	}
 }
 
 func TestUnderway(t *testing.T) {

@@ -38,7 +38,7 @@ type Program struct {
 	// Name is the component's directory below images/.
 	Name string
 	// Module is the component whose module it is built in, where that is another; sources
-	// are the directories of its packages there.
+	// are the directories of its packages there. Of the repository's programs, it is a directory of the repository.
 	Module  string
 	Sources []string
 	// Packages to build: "tool" are those the module's go.mod lists as tools.

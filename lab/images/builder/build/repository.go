@@ -21,10 +21,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
-// RepositoryProgram is the artifact of a program of the repository's own module.
+// RepositoryProgram is the artifact of a program of the repository's own module, or of the one in the directory that the
+// program has as its Module.
 func (b *Builder) RepositoryProgram(ctx context.Context, name string, build Program) (*Artifact, error) {
 	files, err := b.repositoryFiles(ctx, build)
 	if err != nil {
@@ -35,21 +37,23 @@ func (b *Builder) RepositoryProgram(ctx context.Context, name string, build Prog
 		Files:  files,
 		Values: append(build.Arguments(), append(build.environment(b.Platform), runtime.Version())...),
 		Build: func(ctx context.Context, w *Workspace) error {
-			return build.build(ctx, w, w.Root)
+			return build.build(ctx, w, filepath.Join(w.Root, build.Module))
 		},
 	}, nil
 }
 
-// mainFiles prints the files of the packages that are the main module's own.
-const mainFiles = `{{with .Module}}{{if .Main -}}
+// mainFiles prints the files of the packages that are the main module's own, or of a module of the repository that takes
+// the place of a published one.
+const mainFiles = `{{with .Module}}{{if or .Main .Replace -}}
 {{range $.GoFiles}}{{$.Dir}}/{{.}}
 {{end}}{{range $.EmbedFiles}}{{$.Dir}}/{{.}}
 {{end}}{{end}}{{end}}`
 
 // repositoryFiles are the files of the repository that a program is compiled from.
 func (b *Builder) repositoryFiles(ctx context.Context, build Program) ([]string, error) {
+	directory := filepath.Join(b.Root, build.Module)
 	output, err := Command{
-		Dir: b.Root, Env: build.environment(b.Platform),
+		Dir: directory, Env: build.environment(b.Platform),
 		Args: append([]string{"go", "list", "-deps", "-f", mainFiles}, build.Packages...),
 		Hint: fmt.Sprintf("The image is built from %s of this repository.", strings.Join(build.Packages, " ")),
 	}.Output(ctx)
@@ -57,5 +61,8 @@ func (b *Builder) repositoryFiles(ctx context.Context, build Program) ([]string,
 		return nil, err
 	}
 	files := strings.FieldsFunc(output, func(r rune) bool { return r == '\n' })
-	return append(files, filepath.Join(b.Root, "go.mod"), filepath.Join(b.Root, "go.sum")), nil
+	for _, module := range slices.Compact([]string{b.Root, directory}) {
+		files = append(files, filepath.Join(module, "go.mod"), filepath.Join(module, "go.sum"))
+	}
+	return files, nil
 }

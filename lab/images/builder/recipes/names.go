@@ -37,6 +37,10 @@ const (
 	nextSuffix     = "-next"
 	// oldestSuffix ends the name of the node image of the oldest supported Kubernetes.
 	oldestSuffix = "-oldest"
+	// planeName is the image of management planes, and planeMemoryName that of those whose clusters are in memory, which no
+	// release has.
+	planeName       = "plane"
+	planeMemoryName = "plane-memory"
 )
 
 // NodeOf is the node image of a version of Kubernetes.
@@ -58,7 +62,7 @@ func NodeOf(images fs.FS, version string) (string, error) {
 // AllNames are the images that can be asked for, in the order of the help.
 func AllNames() []string {
 	return slices.Concat(imageNames(), []string{nodeName + previousSuffix, proxyName + previousSuffix, nodeName + nextSuffix, nodeName + oldestSuffix}, managementNames(), previousManagementNames(), conformanceNames(),
-		[]string{"plane" + ReleaseSuffix, managerName + ReleaseSuffix})
+		[]string{planeMemoryName, planeName + ReleaseSuffix, planeMemoryName + ReleaseSuffix, managerName + ReleaseSuffix})
 }
 
 // Groups are names for several images.
@@ -91,5 +95,5 @@ func Expand(arguments []string) ([]string, error) {
 
 // imageNames are the images that are built where none is asked for.
 func imageNames() []string {
-	return []string{nodeName, "haproxy", "plane", "registry", metricsServer}
+	return []string{nodeName, "haproxy", planeName, "registry", metricsServer}
 }

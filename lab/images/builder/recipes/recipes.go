@@ -136,7 +136,9 @@ type programsImage struct {
 	// mode of the programs; default 0755.
 	mode os.FileMode
 	// extra adds files besides.
-	extra  func(ctx context.Context, w *build.Workspace, t *build.Tree) error
+	extra func(ctx context.Context, w *build.Workspace, t *build.Tree) error
+	// above are layers above that of the programs.
+	above  []*build.Artifact
 	config v1.Config
 }
 
@@ -152,7 +154,7 @@ func (p programsImage) artifact() *build.Artifact {
 		}
 	}
 	return &build.Artifact{
-		Name: p.name, Needs: needs, Values: append(names, p.reference),
+		Name: p.name, Needs: append(needs, p.above...), Values: append(names, p.reference),
 		Recipe: []string{"recipes/recipes.go", "recipes/small.go", "build/layer.go"},
 		Build: func(ctx context.Context, w *build.Workspace) error {
 			t := &build.Tree{Directory: filepath.Join(w.Scratch, "tree")}
@@ -175,6 +177,9 @@ func (p programsImage) artifact() *build.Artifact {
 			layers := []build.ImageLayer{{File: layer, Comment: p.name}}
 			if p.base != nil {
 				layers = slices.Insert(layers, 0, build.ImageLayer{File: w.Of(p.base, build.LayerFile), Comment: p.base.Name})
+			}
+			for _, layer := range p.above {
+				layers = append(layers, build.ImageLayer{File: w.Of(layer, build.LayerFile), Comment: layer.Name})
 			}
 			return w.Platform.WriteImage(w.Dir, p.reference, layers, p.config)
 		},

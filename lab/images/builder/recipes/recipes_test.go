@@ -240,6 +240,31 @@ func TestRootImage(t *testing.T) {
 	}
 }
 
+// A layer above the programs: images of the same programs share the layers below it.
+func TestProgramsImageAbove(t *testing.T) {
+	t.Parallel()
+	program := &build.Artifact{Name: "program", Build: func(_ context.Context, w *build.Workspace) error {
+		return os.WriteFile(filepath.Join(w.Dir, "tool"), []byte("program"), 0o644)
+	}}
+	more := build.Layer(&build.Artifact{Name: "more"}, func(_ context.Context, _ *build.Workspace, files *build.Tree) error {
+		files.Write("usr/local/bin/more", "program", 0o755)
+		return files.Err
+	})
+	b := must.Value(build.New(t.Context(), build.Options{Root: t.TempDir(), Cache: t.TempDir(), Sources: os.DirFS("..")}))(t)
+	t.Cleanup(b.Close)
+	image := programsImage{name: "less", reference: Prefix + "less:1", programs: map[string]*build.Artifact{"tool": program}}
+	below := must.Value(builtImage(t, b, image.artifact()).Layers())(t)
+	image.name, image.reference, image.above = "above", Prefix+"above:1", []*build.Artifact{more}
+	built := builtImage(t, b, image.artifact())
+	if diff := cmp.Diff(map[string]int64{"usr/local/bin/tool": 0o755, "usr/local/bin/more": 0o755}, regularFiles(t, built)); diff != "" {
+		t.Errorf("files and modes (-want, +got):\n%s", diff)
+	}
+	layers := must.Value(built.Layers())(t)
+	if len(layers) != len(below)+1 || must.Value(layers[0].DiffID())(t) != must.Value(below[0].DiffID())(t) {
+		t.Errorf("%d layers, want that of the image without it, and one", len(layers))
+	}
+}
+
 func builtImage(t *testing.T, b *build.Builder, image *build.Artifact) v1.Image {
 	t.Helper()
 	directory := must.Value(b.Resolve(t.Context(), image))(t)

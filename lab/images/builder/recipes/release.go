@@ -37,7 +37,7 @@ type edition struct {
 
 // releaseNames are the images of a release.
 func releaseNames() []string {
-	return []string{"node", "haproxy", "registry", "plane" + ReleaseSuffix, managerName + ReleaseSuffix}
+	return []string{"node", "haproxy", "registry", planeName + ReleaseSuffix, managerName + ReleaseSuffix}
 }
 
 // addOwn adds those images of the repository's own programs that are asked for: they need
@@ -50,12 +50,28 @@ func (s set) addOwn(ctx context.Context, requested func(string) bool) (err error
 	}
 	editions := []edition{{tag: "dev"}, {suffix: ReleaseSuffix, tag: s.Version, ldflags: []string{"-X", versionVariable + "=" + s.Version}}}
 	for _, e := range editions {
-		if name := "plane" + e.suffix; err == nil && requested(name) {
-			s.images[name], err = s.planeImage(ctx, e)
+		if err == nil {
+			err = s.addPlanes(ctx, e, requested)
 		}
 		if name := managerName + e.suffix; err == nil && requested(name) {
 			s.images[name], err = s.managerImage(ctx, e)
 		}
+	}
+	return err
+}
+
+// addPlanes adds those images of management planes that are asked for.
+func (s set) addPlanes(ctx context.Context, e edition, requested func(string) bool) error {
+	name, memoryName := planeName+e.suffix, planeMemoryName+e.suffix
+	if !requested(name) && !requested(memoryName) {
+		return nil
+	}
+	image, err := s.planeImage(ctx, e)
+	if err == nil && requested(name) {
+		s.images[name] = image.artifact()
+	}
+	if err == nil && requested(memoryName) {
+		s.images[memoryName], err = s.planeMemoryImage(ctx, e, image)
 	}
 	return err
 }

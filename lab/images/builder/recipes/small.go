@@ -139,13 +139,13 @@ health:
 
 // planeImage is etcd, the API server, the garbage collector's controller
 // manager, and the program that runs them and the providers.
-func (s set) planeImage(ctx context.Context, e edition) (*build.Artifact, error) {
+func (s set) planeImage(ctx context.Context, e edition) (programsImage, error) {
 	program, err := s.RepositoryProgram(ctx, "capcon-plane"+e.suffix, build.Program{Packages: []string{"./cmd/capcon-plane"}, Ldflags: e.ldflags})
 	if err != nil {
-		return nil, err
+		return programsImage{}, err
 	}
 	return programsImage{
-		name: "plane" + e.suffix, reference: Prefix + "plane:" + e.tag, base: s.static,
+		name: planeName + e.suffix, reference: Prefix + planeName + ":" + e.tag, base: s.static,
 		programs: map[string]*build.Artifact{
 			"capcon-plane": program, "etcd": s.components.etcd, "kubernetes": s.components.plane,
 		},
@@ -159,8 +159,29 @@ func (s set) planeImage(ctx context.Context, e edition) (*build.Artifact, error)
 			Env:        []string{"PATH=/usr/local/bin", "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"},
 			Entrypoint: []string{"/usr/local/bin/capcon-plane"},
 		},
-	}.artifact(), nil
+	}, nil
 }
+
+// planeMemoryImage is that of a plane, and above it the manager whose clusters are in memory: an engine that
+// has the former gets one layer.
+func (s set) planeMemoryImage(ctx context.Context, e edition, image programsImage) (*build.Artifact, error) {
+	program, err := s.RepositoryProgram(ctx, "program-"+memoryManagerName+e.suffix, build.Program{
+		Module: "e2e", Packages: []string{"./memory/" + memoryManagerName}, Ldflags: e.ldflags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	image.name, image.reference = planeMemoryName+e.suffix, Prefix+planeMemoryName+":"+e.tag
+	image.above = []*build.Artifact{build.Layer(&build.Artifact{
+		Name: memoryManagerName + e.suffix, Needs: []*build.Artifact{program}, Recipe: []string{"recipes/small.go"},
+	}, func(_ context.Context, w *build.Workspace, t *build.Tree) error {
+		t.Copy(w.Of(program, memoryManagerName), "usr/local/bin/"+memoryManagerName, 0o755)
+		return nil
+	})}
+	return image.artifact(), nil
+}
+
+const memoryManagerName = "capcon-memory"
 
 // metricsServer is a component, its image, and its program.
 const metricsServer = "metrics-server"
