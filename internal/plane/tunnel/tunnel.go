@@ -87,6 +87,14 @@ func (t *Tunnels) Open(container string, port uint16, address netip.AddrPort) (b
 	return true, nil
 }
 
+// Opened reports whether the port is one that Open listens on, and not another process.
+func (t *Tunnels) Opened(port uint16) bool {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	_, opened := t.opened[port]
+	return opened
+}
+
 // accept connections until the listener is closed.
 func (t *Tunnels) accept(listener net.Listener, container string, address netip.AddrPort) {
 	for {

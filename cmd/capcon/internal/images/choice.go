@@ -39,7 +39,9 @@ const (
 	Node         Use = "node"
 	LoadBalancer Use = "load balancer"
 	Plane        Use = "management plane"
-	Registry     Use = "local registry"
+	// MemoryPlane is a management plane whose clusters are in memory.
+	MemoryPlane Use = "management plane in memory"
+	Registry    Use = "local registry"
 )
 
 // registryImage is the distribution project's registry 3.0.0 as Docker's official image.
@@ -66,14 +68,23 @@ var sources = map[Use]struct {
 		published: loadbalancer.DefaultImage, mirrored: "/library/haproxy:3.2", archive: "haproxy" + archiveSuffix,
 	},
 	Registry: {flag: "--image", built: "localhost/capcon/registry:3.0.0", published: registryImage, archive: "registry" + archiveSuffix},
-	Plane:    {flag: "--plane-image", built: planeImage(), published: planeImage(), archive: "plane" + archiveSuffix},
+	Plane:    {flag: "--plane-image", built: planeImage(planeRepository), published: planeImage(planeRepository), archive: "plane" + archiveSuffix},
+	// No release has it.
+	MemoryPlane: {flag: "--plane-image", built: planeImage(memoryPlaneRepository), published: planeImage(memoryPlaneRepository)},
 }
 
-// planeRepository has the images of planes by their releases.
-const planeRepository = "localhost/capcon/plane:"
+// planeRepository has the images of planes by their releases, and memoryPlaneRepository those of planes whose clusters are
+// in memory.
+const (
+	planeRepository       = "localhost/capcon/plane:"
+	memoryPlaneRepository = "localhost/capcon/plane-memory:"
+)
 
 // planeImage is the one of this program's version: an older one may not have its API.
-func planeImage() string { return planeRepository + release.Tag() }
+func planeImage(repository string) string { return repository + release.Tag() }
+
+// isPlane reports whether the image is of a management plane, which gets the engine's socket, or may get it later.
+func (u Use) isPlane() bool { return u == Plane || u == MemoryPlane }
 
 // Reserved reports whether an engine may give an image one of the names by which capcon
 // runs images: with privileges, and the management plane with the engine's socket. Podman
@@ -178,6 +189,8 @@ func (e *MissingError) Error() string {
 func (e *MissingError) remedy() string {
 	version, built := strings.CutPrefix(e.Reference, node.BuiltImage(""))
 	switch {
+	case e.Use == MemoryPlane:
+		return memoryRemedy(release.Version())
 	case built && version != node.DefaultVersion:
 		return fmt.Sprintf(`build it from source and load it with "%s ENGINE=docker" (or ENGINE=podman), load an archive with "capcon images load FILE"`, BuildCommand(version))
 	case strings.HasPrefix(e.Reference, "localhost/capcon/"), e.Use != Node && !strings.HasPrefix(e.Reference, "localhost/"):
@@ -187,6 +200,15 @@ func (e *MissingError) remedy() string {
 	}
 	return fmt.Sprintf(`load an archive with "capcon images load FILE", use --kubernetes-version %s after %q`,
 		node.DefaultVersion, LoadCommand(Node, release.Version()))
+}
+
+// memoryRemedy says how the engine gets the image of a plane in memory: from source, also of a release.
+func memoryRemedy(version string) string {
+	if version == "" {
+		return `build and load it with "make images-load IMAGES=plane-memory ENGINE=docker" (or ENGINE=podman)`
+	}
+	return fmt.Sprintf(`no release has it: check out the source of %[1]s, and build and load it with `+
+		`"go -C lab/images/builder run . -version %[1]s -load docker plane-memory-release" (or -load podman)`, version)
 }
 
 // remedy says how the engine gets the image that is built for a use, of a release or,
@@ -228,7 +250,7 @@ func (e *MissingError) why() string {
 
 // other is how to name another image.
 func (e *MissingError) other() string {
-	if e.Use == Plane {
+	if e.Use.isPlane() {
 		return "use an image with a digest: " + sources[Plane].flag + " REGISTRY/NAME@sha256:DIGEST"
 	}
 	return "use another image with " + sources[e.Use].flag + " or --registry"

@@ -79,7 +79,7 @@ func pull(ctx context.Context, e engine.Images, use Use, image string, progress 
 	if err != nil {
 		return err
 	}
-	if use == Plane && !parsed.Pinned && !parsed.LocalOnly() {
+	if use.isPlane() && !parsed.Pinned && !parsed.LocalOnly() {
 		return &MissingError{Use: use, Reference: image, Err: errNotPinned}
 	}
 	credentials, err := storedCredentials(parsed.Registry)

@@ -32,6 +32,8 @@ type PlaneSkew struct {
 	// Order is negative where the plane's is the earlier release, positive where it is the
 	// later one, and 0 where they are equal or cannot be compared.
 	Order int
+	// repository of the plane's image.
+	repository string
 }
 
 // SkewOfPlane compares the image of a plane with that of this program.
@@ -39,12 +41,15 @@ func SkewOfPlane(image string) PlaneSkew { return skewOf(image, release.Tag()) }
 
 func skewOf(image, program string) PlaneSkew {
 	skew := PlaneSkew{Program: program}
-	tag, ours := strings.CutPrefix(image, planeRepository)
-	if !ours {
+	for _, repository := range []string{planeRepository, memoryPlaneRepository} {
+		if tag, ours := strings.CutPrefix(image, repository); ours {
+			skew.Plane, skew.repository = tag, repository
+		}
+	}
+	if skew.Plane == "" {
 		return skew
 	}
-	skew.Plane = tag
-	plane, planeErr := version.ParseSemantic(tag)
+	plane, planeErr := version.ParseSemantic(skew.Plane)
 	own, ownErr := version.ParseSemantic(program)
 	if planeErr == nil && ownErr == nil {
 		skew.Order, _ = plane.Compare(own.String()) // which has been parsed
@@ -60,7 +65,7 @@ func (s PlaneSkew) String() string {
 	case s.Order > 0:
 		return "release " + s.Plane + " is later than that of capcon, " + s.Program + "; upgrade capcon"
 	case s.Plane != "" && s.Plane != s.Program:
-		return "release " + s.Plane + " differs from that of capcon, " + s.Program + `; replace it with "capcon plane up --plane-image ` + planeRepository + s.Program + `"`
+		return "release " + s.Plane + " differs from that of capcon, " + s.Program + `; replace it with "capcon plane up --plane-image ` + s.repository + s.Program + `"`
 	}
 	return ""
 }

@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestPlaneSkew(t *testing.T) {
@@ -38,6 +39,7 @@ func TestPlaneSkew(t *testing.T) {
 		"built plane":     {"A build has no order.", "localhost/capcon/plane:dev", "v0.1.0", PlaneSkew{Plane: "dev", Program: "v0.1.0"}, "--plane-image localhost/capcon/plane:v0.1.0"},
 		"built capcon":    {"A build has no order.", "localhost/capcon/plane:v0.1.0", "dev", PlaneSkew{Plane: "v0.1.0", Program: "dev"}, "differs"},
 		"both built":      {"Their images are compared by ID.", "localhost/capcon/plane:dev", "dev", PlaneSkew{Plane: "dev", Program: "dev"}, ""},
+		"in memory":       {"It has an image of its own.", "localhost/capcon/plane-memory:dev", "v0.1.0", PlaneSkew{Plane: "dev", Program: "v0.1.0"}, "--plane-image localhost/capcon/plane-memory:v0.1.0"},
 		"other origin":    {"Its user chose it.", "registry.example/plane@sha256:1", "v0.1.0", PlaneSkew{Program: "v0.1.0"}, ""},
 		"no plane":        {"There is none.", "", "v0.1.0", PlaneSkew{Program: "v0.1.0"}, ""},
 	}
@@ -45,7 +47,7 @@ func TestPlaneSkew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := skewOf(tc.image, tc.program)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(PlaneSkew{})); diff != "" {
 				t.Errorf("%s skewOf(%q, %q): -want, +got:\n%s", tc.reason, tc.image, tc.program, diff)
 			}
 			if says := got.String(); (says == "") != (tc.says == "") || !strings.Contains(says, tc.says) {

@@ -68,6 +68,8 @@ type Request struct {
 	PlaneImage        string
 	// FeatureGates of Cluster API in the management plane, "A=true,B=false".
 	FeatureGates string
+	// InMemory: clusters of the management plane are in memory; nil = as it has them.
+	InMemory *bool
 	// Registry prefixes the public names of images, "127.0.0.1:5000".
 	Registry string
 	// CNI is one of the constants or the path of a manifest.

@@ -76,7 +76,7 @@ func Print(ctx context.Context, s *session.Session, ready Ready) error {
 	}
 	PrintWritten(s.App, written)
 	s.Printf("\nNext:")
-	if plane.IsRemote(s.Info) {
+	if plane.IsRemote(s.Info) || s.InMemory {
 		s.Printf("  %s tunnel    # in another terminal: forwards the ports of the kubeconfig", s.Program)
 	}
 	for _, line := range kubectl.lines(ready.Reached) {

@@ -38,10 +38,13 @@ const (
 	LoadBalancerVariable = "loadBalancer"
 	NetworkVariable      = "network"
 	// EngineVariable names the ContainerEngine.
-	EngineVariable    = "engineName"
-	EnginesVariable   = "engineNames"
-	StorageVariable   = "storage"
-	ResourcesVariable = "resources"
+	EngineVariable = "engineName"
+	// EnginesVariable names those of a cluster over several.
+	EnginesVariable = "engineNames"
+	StorageVariable = "storage"
+	// ServiceLoadBalancerVariable is that of Services.
+	ServiceLoadBalancerVariable = "serviceLoadBalancer"
+	ResourcesVariable           = "resources"
 	// RoleResourcesVariable has limits that running nodes get too. Those of ResourcesVariable take precedence.
 	RoleResourcesVariable = "roleResources"
 	EnvironmentVariable   = "environment"
@@ -135,12 +138,16 @@ func MergeVariables(variables, file []clusterv1.ClusterVariable) []clusterv1.Clu
 	return merged
 }
 
-// storage of a cluster that is over several engines is on its nodes: a volume is of one engine.
+// storage of a cluster that is over several engines is on its nodes: a volume is of one engine. In memory there is none.
 func (v Values) storage() infrav1.StorageType {
-	if len(v.EngineNames) > 0 {
+	switch {
+	case v.InMemory:
+		return infrav1.StorageNone
+	case len(v.EngineNames) > 0:
 		return infrav1.StorageNodeLocal
+	default:
+		return infrav1.StorageCluster
 	}
-	return infrav1.StorageCluster
 }
 
 // variables says all of each value, defaults too: a value is replaced as a
@@ -158,6 +165,9 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 	}
 	if len(v.EngineNames) > 0 {
 		values = append(values, variable{EnginesVariable, v.EngineNames})
+	}
+	if v.InMemory || len(v.EngineNames) > 0 {
+		values = append(values, variable{ServiceLoadBalancerVariable, infrav1.ServiceLoadBalancer{Type: infrav1.LoadBalancerNone}})
 	}
 	if v.EngineName != "" {
 		values = append(values, variable{EngineVariable, v.EngineName})

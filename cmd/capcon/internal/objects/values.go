@@ -57,6 +57,8 @@ type Values struct {
 	Topology *clusterv1.Topology
 	// ServiceDomain of the cluster; empty = Kubernetes' default.
 	ServiceDomain string
+	// InMemory: the cluster runs no Pods, and has neither storage nor load balancers of Services.
+	InMemory bool
 	// CNIManifest is applied to the cluster once its API server answers;
 	// empty = the cluster's network is left to the user.
 	CNIManifest string

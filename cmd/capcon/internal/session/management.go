@@ -43,6 +43,8 @@ type ManagementPlane struct {
 	Client client.WithWatch
 	// PlaneID of the one that is in use; empty until there is one.
 	PlaneID string
+	// InMemory: clusters of the one that was observed last are in memory.
+	InMemory bool
 	// ManagementFile has the kubeconfig of the management plane; empty where it could not
 	// be saved.
 	ManagementFile string
@@ -66,6 +68,7 @@ func (m *ManagementPlane) Use(kubeconfig []byte) error {
 // ReachPlane uses the management plane from now on if it answers, and returns its state.
 func (m *ManagementPlane) ReachPlane(ctx context.Context) (plane.State, error) {
 	found, err := m.Plane.State(ctx)
+	m.InMemory = found.InMemory
 	if err != nil || !found.Answers {
 		return found, err
 	}

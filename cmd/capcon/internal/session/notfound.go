@@ -109,6 +109,26 @@ func (m *ManagementPlane) PlaneSilent(ctx context.Context, plane plane.State, na
 	return nil
 }
 
+// InMemoryError says that what a command is for needs containers, or an engine, and clusters are in memory.
+type InMemoryError struct {
+	// Where the clusters are.
+	Where, Program string
+}
+
+// Error implements error.
+func (e *InMemoryError) Error() string {
+	return fmt.Sprintf("the clusters of %[1]s are in memory, and have neither containers nor engines; what happens in them is in \"%[2]s plane logs\", and "+
+		"for clusters of containers, delete them, run \"%[2]s plane down\", and create others", e.Where, e.Program)
+}
+
+// CheckContainers refuses clusters in memory, once the management plane was observed: *InMemoryError.
+func (m *ManagementPlane) CheckContainers() error {
+	if !m.InMemory {
+		return nil
+	}
+	return &InMemoryError{Where: m.ManagementCluster(), Program: m.Program}
+}
+
 // ErrNoContainers is the error of OwnerOf for a cluster that exists without an owner ID.
 var ErrNoContainers = errors.New("has no containers yet")
 

@@ -49,13 +49,20 @@ func (s *Session) ChosenEngine() string {
 // be nil.
 func (s *Session) PlaneNamed(name string, last []byte) Plane {
 	return s.NewPlane(s.Engine, plane.Options{
-		Name: name, EngineSocket: s.engineSocket, FeatureGates: s.featureGates, AllowedEngines: s.allowedEngines, Tunnels: s.Tunnels, Info: s.Info, LastKubeconfig: last,
+		Name: name, EngineSocket: s.engineSocket, FeatureGates: s.featureGates, AllowedEngines: s.allowedEngines, InMemory: s.inMemory,
+		Tunnels: s.Tunnels, Info: s.Info, LastKubeconfig: last,
 	})
 }
 
 // SetFeatureGates of Cluster API for the management plane; empty = it keeps its own.
 func (s *Session) SetFeatureGates(gates string) {
 	s.featureGates = gates
+	s.Plane = s.PlaneNamed(plane.DefaultName, s.Records.ManagementKubeconfig())
+}
+
+// SetMode of the management plane: its clusters are in memory or containers; nil = as it has them.
+func (s *Session) SetMode(inMemory *bool) {
+	s.inMemory = inMemory
 	s.Plane = s.PlaneNamed(plane.DefaultName, s.Records.ManagementKubeconfig())
 }
 
@@ -76,24 +83,30 @@ func (m *ManagementPlane) EnsurePlane(ctx context.Context, b *progress.Board, be
 		return false, fmt.Errorf("start the management plane: %w", err)
 	}
 	b.Finished(StepPlane, "ready")
-	m.PlaneID = ready.ID
+	m.PlaneID, m.InMemory = ready.ID, ready.InMemory
 	return ready.Created, m.Use(ready.Kubeconfig)
 }
 
 // PlaneImage keeps the image of an existing plane, unless another is requested:
 // other clusters depend on it. The engine has the image afterwards.
 func (s *Session) PlaneImage(ctx context.Context, b *progress.Board, request input.Request, present plane.State) (string, error) {
-	image := present.Image
+	image, use := present.Image, images.Plane
+	if present.ID == "" && request.InMemory != nil {
+		image, present.InMemory = "", *request.InMemory // that of one that is being removed may be of the other kind
+	}
+	if present.InMemory {
+		use = images.MemoryPlane
+	}
 	if image == "" || request.PlaneImage != "" {
 		chosen, err := images.Choose(ctx, s.Engine, images.Request{
-			Use: images.Plane, Named: request.PlaneImage, Registry: request.Registry,
+			Use: use, Named: request.PlaneImage, Registry: request.Registry,
 		})
 		if err != nil {
 			return "", err
 		}
 		image = chosen
 	}
-	return image, s.EnsureImage(ctx, b, images.Plane, image)
+	return image, s.EnsureImage(ctx, b, use, image)
 }
 
 // EnsureImage pulls an image that the engine does not have.

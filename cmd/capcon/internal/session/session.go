@@ -49,6 +49,8 @@ type Session struct {
 	featureGates string
 	// allowedEngines are those of SetAllowedEngines; empty = the management plane keeps its own.
 	allowedEngines string
+	// inMemory is that of SetMode.
+	inMemory *bool
 }
 
 // Connect to the engine. The caller closes the session.

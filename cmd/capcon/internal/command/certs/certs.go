@@ -148,7 +148,7 @@ func run(ctx context.Context, s *session.Session, name, format string) error {
 		if name == "" && errors.Is(err, session.ErrNoContainers) {
 			continue
 		}
-		if err != nil {
+		if err = cmp.Or(err, s.CheckContainers()); err != nil {
 			return err
 		}
 		nodes, err := certifiedNodes(ctx, s, owner)

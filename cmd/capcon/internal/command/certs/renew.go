@@ -17,6 +17,7 @@ limitations under the License.
 package certs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ type renewOptions struct {
 // a command that was interrupted anywhere is continued by the next one.
 func renewCertificates(ctx context.Context, s *session.Session, cluster string, options renewOptions) error {
 	owner, err := s.OwnerOf(ctx, cluster)
-	if err != nil {
+	if err = cmp.Or(err, s.CheckContainers()); err != nil {
 		return err
 	}
 	all, err := certifiedNodes(ctx, s, owner)

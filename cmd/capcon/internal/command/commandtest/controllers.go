@@ -125,12 +125,7 @@ func (w *World) Become() {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig", Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"}},
 		Data:       map[string][]byte{"value": []byte(Kubeconfig)},
 	}
-	on := w.engineOf(infrastructure)
-	_, created := on.CreateContainer(ctx, engine.Spec{
-		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",
-		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "owner"}.ContainerLabels(identity.RoleControlPlane, "demo-a"),
-	})
-	err = errors.Join(created, on.StartContainer(ctx, "demo-a-1234"),
+	err = errors.Join(w.startNode(infrastructure),
 		w.Client.Update(ctx, cluster), w.Client.Update(ctx, infrastructure), w.Client.Update(ctx, controlPlane),
 		w.Client.Update(ctx, workers), w.Client.Create(ctx, secret),
 		w.Client.Create(ctx, ReadyMachine("demo-a", clusterv1.MachineControlPlaneLabel, "")))
@@ -142,6 +137,19 @@ func (w *World) Become() {
 	if err != nil {
 		w.T.Fatal(err)
 	}
+}
+
+// startNode of the cluster demo, which has no container in memory.
+func (w *World) startNode(infrastructure *infrav1.ContainerCluster) error {
+	if w.Plane.Current.InMemory {
+		return nil
+	}
+	ctx, on := w.T.Context(), w.engineOf(infrastructure)
+	_, err := on.CreateContainer(ctx, engine.Spec{
+		Name: "demo-a-1234", Image: "localhost/capcon/node:v1.36.3",
+		Labels: identity.Owner{Namespace: "default", Cluster: "demo", ID: "owner"}.ContainerLabels(identity.RoleControlPlane, "demo-a"),
+	})
+	return errors.Join(err, on.StartContainer(ctx, "demo-a-1234"))
 }
 
 // ReadyMachine of the cluster demo, whose label says what it belongs to.

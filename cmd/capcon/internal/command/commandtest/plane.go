@@ -21,6 +21,8 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 )
 
@@ -35,6 +37,9 @@ type Plane struct {
 	Meanwhile func(call string)
 	// Clusters that keep it; nil = none.
 	Clusters func() []string
+
+	// inMemory is what was requested last.
+	inMemory *bool
 }
 
 // Running is the state of a plane that answers.
@@ -44,14 +49,18 @@ func Running(id string) plane.State {
 
 // Ensure implements session.Plane.
 func (p *Plane) Ensure(_ context.Context, image string, _ func(string)) (plane.Ready, error) {
+	if err := p.Current.CheckMode(p.inMemory); err != nil {
+		return plane.Ready{}, err
+	}
 	p.Ensured = append(p.Ensured, image)
-	fresh := p.Current.ID == ""
+	fresh, inMemory := p.Current.ID == "", p.Current.InMemory
 	if fresh {
 		p.Created++
+		inMemory = ptr.Deref(p.inMemory, false)
 	}
 	p.Current = Running(cmp.Or(p.Current.ID, fmt.Sprintf("plane-%d", p.Created)))
-	p.Current.Image = image
-	ready := plane.Ready{ID: p.Current.ID, Created: fresh, Kubeconfig: p.Current.Kubeconfig}
+	p.Current.Image, p.Current.InMemory = image, inMemory
+	ready := plane.Ready{ID: p.Current.ID, Created: fresh, InMemory: inMemory, Kubeconfig: p.Current.Kubeconfig}
 	p.others("Ensure")
 	return ready, nil
 }

@@ -49,11 +49,12 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
-// NodeImage, HAProxyImage and PlaneImage are on the engine of a new World.
+// NodeImage, HAProxyImage and PlaneImage are on the engine of a new World, and MemoryPlaneImage is not.
 const (
-	NodeImage    = "localhost/capcon/node:v1.36.3"
-	HAProxyImage = "localhost/capcon/haproxy:2.6"
-	PlaneImage   = "localhost/capcon/plane:dev"
+	NodeImage        = "localhost/capcon/node:v1.36.3"
+	HAProxyImage     = "localhost/capcon/haproxy:2.6"
+	PlaneImage       = "localhost/capcon/plane:dev"
+	MemoryPlaneImage = "localhost/capcon/plane-memory:dev"
 )
 
 // World is everything outside of capcon. Each wait of a command lets the controllers act once.
@@ -181,7 +182,7 @@ func (w *World) deps() session.Deps {
 		},
 		OpenEngine: w.openEngine,
 		NewPlane: func(_ engine.Engine, options plane.Options) session.Plane {
-			w.Options = options
+			w.Options, w.Plane.inMemory = options, options.InMemory
 			return w.Plane
 		},
 		NewClient: func(kubeconfig []byte) (client.WithWatch, error) {

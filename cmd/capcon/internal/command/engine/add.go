@@ -178,6 +178,9 @@ func ensurePlane(ctx context.Context, s *session.Session, b *progress.Board, nam
 	if err != nil {
 		return err //nolint:wrapcheck // It says what was read.
 	}
+	if before.InMemory {
+		return &session.InMemoryError{Where: s.ManagementCluster(), Program: s.Program}
+	}
 	if images.SkewOfPlane(before.Image).Order < 0 {
 		before.Image = "" // of an earlier release, which may not know the flag: that of this program replaces it
 	}

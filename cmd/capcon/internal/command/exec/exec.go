@@ -18,6 +18,7 @@ limitations under the License.
 package exec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,8 @@ func run(ctx context.Context, s *session.Session, options options) error {
 	}
 	node, err := choose(nodes, options.node)
 	if err != nil {
-		return err
+		_, _ = s.ReachPlane(ctx) // which may have clusters in memory
+		return cmp.Or(s.CheckContainers(), err)
 	}
 	if node.Status != engine.StatusRunning {
 		return fmt.Errorf("node %q is not running: its container %s is %s; if its cluster is stopped, start it with \"%s start %s\"",

@@ -115,6 +115,9 @@ func (o kubeconfigOptions) run(ctx context.Context, s *session.Session, name str
 	if err != nil || len(kubeconfig) == 0 {
 		return err
 	}
+	if s.InMemory {
+		s.Errorf("The API server of the cluster is in memory. Reach it through \"%s tunnel\", in another terminal.", s.Program)
+	}
 	if !o.merges() {
 		return printBytes(s.App, kubeconfig)
 	}

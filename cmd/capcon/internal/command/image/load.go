@@ -17,6 +17,7 @@ limitations under the License.
 package image
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -225,7 +226,7 @@ func keepImages(ctx context.Context, s *session.Session, cluster string, referen
 // nodesOf a cluster: the containers of its machines that run, and those that do not.
 func nodesOf(ctx context.Context, s *session.Session, cluster string) (running, stopped []string, err error) {
 	owner, err := s.OwnerOf(ctx, cluster)
-	if err != nil {
+	if err = cmp.Or(err, s.CheckContainers()); err != nil {
 		return nil, nil, err
 	}
 	containers, err := s.Records.ListContainers(ctx, owner)

@@ -91,7 +91,7 @@ type part struct {
 
 func run(ctx context.Context, s *session.Session, options options) error {
 	owner, err := s.OwnerOf(ctx, options.cluster)
-	if err != nil {
+	if err = cmp.Or(err, s.CheckContainers()); err != nil {
 		return err
 	}
 	on, err := s.Of(ctx, options.cluster)

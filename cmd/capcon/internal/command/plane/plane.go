@@ -48,13 +48,22 @@ func Command(a *session.App) *cobra.Command {
 
 func upCommand(a *session.App) *cobra.Command {
 	var request input.Request
+	var inMemory bool
 	command := &cobra.Command{
 		Use:   "up",
 		Short: "Start the management cluster, without any workload cluster",
 		Long: "Start the management cluster and wait until it is ready. It is kept until \"capcon plane down\", even if\n" +
-			"\"capcon down\" deletes the last cluster. One of an earlier release than capcon is upgraded; its clusters stay.",
-		Args:    cobra.NoArgs,
-		PreRunE: func(*cobra.Command, []string) error { return request.ValidatePlane() },
+			"\"capcon down\" deletes the last cluster. One of an earlier release than capcon is upgraded; its clusters stay.\n\n" +
+			"With --memory, its clusters have no containers: their API servers are simulated in the management cluster, for\n" +
+			"who develops controllers of Cluster API; see docs/how-to/in-memory.md. A management cluster is one of them\n" +
+			"until it is removed.",
+		Args: cobra.NoArgs,
+		PreRunE: func(command *cobra.Command, _ []string) error {
+			if command.Flags().Changed("memory") {
+				request.InMemory = &inMemory
+			}
+			return request.ValidatePlane()
+		},
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, _ []string) error {
 			return up(ctx, s, request)
 		}),
@@ -64,6 +73,7 @@ func upCommand(a *session.App) *cobra.Command {
 	flags.StringVar(&request.PlaneImage, "plane-image", "", "image of the management plane")
 	flags.StringVar(&request.FeatureGates, "feature-gates", "",
 		"feature gates of Cluster API, such as RuntimeSDK=true,InPlaceUpdates=true; kept until others are given")
+	flags.BoolVar(&inMemory, "memory", false, "clusters in memory, without containers (default: as an existing management cluster has them)")
 	flags.StringVar(&request.Registry, "registry", "", "registry HOST:PORT to take the public images from")
 	session.AddTimeout(command, &request.Timeout)
 	return command
@@ -72,6 +82,7 @@ func upCommand(a *session.App) *cobra.Command {
 func up(ctx context.Context, s *session.Session, request input.Request) error {
 	started := s.Now()
 	s.SetFeatureGates(request.FeatureGates)
+	s.SetMode(request.InMemory)
 	limited, cancel := session.Within(ctx, request.Timeout)
 	defer cancel()
 	b := s.NewBoard("Starting the management cluster")
@@ -83,7 +94,12 @@ func up(ctx context.Context, s *session.Session, request input.Request) error {
 	}
 	s.Printf("\nThe %s is ready after %s.\n\nNext:", s.ManagementCluster(), s.Now().Sub(started).Round(time.Second))
 	s.Printf("%s", nextsteps.Export(s.App, s.ManagementFile, "--management"))
-	s.Printf("  clusterctl generate cluster NAME --kubernetes-version %s | kubectl apply --filename -", input.DefaultKubernetes())
+	if s.InMemory {
+		s.Printf("  %s up NAME", s.Program)
+		s.Printf("  %s tunnel    # in another terminal: forwards the ports of clusters in memory", s.Program)
+	} else {
+		s.Printf("  clusterctl generate cluster NAME --kubernetes-version %s | kubectl apply --filename -", input.DefaultKubernetes())
+	}
 	s.Printf("  %s status", s.Program)
 	s.Printf("  %s plane down", s.Program)
 	return nil
@@ -101,6 +117,9 @@ func start(ctx context.Context, s *session.Session, b *progress.Board, request i
 func startOnce(ctx context.Context, s *session.Session, b *progress.Board, request input.Request) error {
 	before, err := s.Plane.State(ctx)
 	if err != nil {
+		return err
+	}
+	if err := before.CheckMode(request.InMemory); err != nil {
 		return err
 	}
 	if images.SkewOfPlane(before.Image).Order < 0 && request.PlaneImage == "" {

@@ -42,7 +42,9 @@ type report struct {
 	// Capcon is the version of this program.
 	Capcon string `json:"capcon"`
 	Exists bool   `json:"exists"`
-	Ready  bool   `json:"ready"`
+	// InMemory says that its clusters are in memory.
+	InMemory bool `json:"inMemory"`
+	Ready    bool `json:"ready"`
 	// Detail says why it is not ready.
 	Detail string `json:"detail,omitempty"`
 	Image  string `json:"image,omitempty"`
@@ -90,7 +92,7 @@ func status(ctx context.Context, s *session.Session, format string) error {
 	}
 	skew := images.SkewOfPlane(found.Image)
 	result := report{
-		Engine: session.ReportEngine(s.Info), Name: plane.DefaultName, Capcon: release.Program(), Exists: found.Exists, Ready: found.Answers,
+		Engine: session.ReportEngine(s.Info), Name: plane.DefaultName, Capcon: release.Program(), Exists: found.Exists, InMemory: found.InMemory, Ready: found.Answers,
 		Detail: found.Detail, Image: found.Image, Release: skew.Plane, Skew: skew.String(),
 	}
 	if found.Answers {
@@ -160,6 +162,9 @@ func printStatus(s *session.Session, r report) error {
 	add("Kubernetes", r.Kubernetes)
 	for _, provider := range r.Providers {
 		add("Provider "+provider.Name, provider.Version)
+	}
+	if r.InMemory {
+		add("Mode", "clusters are in memory, without containers")
 	}
 	if r.Ready {
 		add("Clusters", fmt.Sprint(r.Clusters))

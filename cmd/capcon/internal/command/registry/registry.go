@@ -131,6 +131,9 @@ func eachOnNetwork(ctx context.Context, s *session.Session, registry localregist
 		s.Errorf("The management plane is not ready: its clusters are not configured. Run the command again when it is ready.")
 		return nil
 	}
+	if reached.InMemory {
+		return nil // their nodes pull nothing
+	}
 	clusters, err := management.ContainerClusters(ctx, s.Client)
 	if err != nil {
 		return err

@@ -22,6 +22,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 
@@ -40,17 +41,60 @@ func TestTunnel(t *testing.T) {
 	t.Parallel()
 	w := commandtest.New(t)
 	w.UseEngine(simulated.New(simulated.WithInfo(engine.Info{Name: "docker", Endpoint: "tcp://192.0.2.1:2376"})))
+	forwards(t, w, "172.18.0.9")
+	if w.Options.Tunnels == nil {
+		t.Error("the plane has no tunnels")
+	}
+}
+
+// In memory, the endpoint is in the container of the management plane, on any engine.
+func TestTunnelInMemory(t *testing.T) {
+	t.Parallel()
+	w := commandtest.New(t)
+	commandtest.Contains(t, w.MustFail("tunnel"), "is on this host, where kubeconfigs work without a tunnel")
+	w.Plane.Current = commandtest.Running("plane")
+	w.Plane.Current.Image, w.Plane.Current.InMemory = commandtest.PlaneImage, true
+	forwards(t, w, "127.0.0.1")
+}
+
+// A port that another process has leads elsewhere: where only a tunnel leads to clusters, that is reported, once.
+func TestTunnelPortInUse(t *testing.T) {
+	t.Parallel()
+	w := commandtest.New(t)
+	w.Plane.Current = commandtest.Running("plane")
+	w.Plane.Current.InMemory = true
+	used := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	defer used.Close()
+	port := netip.MustParseAddrPort(used.Addr().String()).Port()
+	cluster := commandtest.ContainerCluster("demo", "owner")
+	cluster.Spec.LoadBalancer.HostPort = int32(port)
+	cluster.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "127.0.0.1", Port: int32(port)}
+	w.Create(cluster)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	looks := 0
+	w.Controllers = func() {
+		if looks++; looks == 3 {
+			cancel()
+		}
+	}
+	_, _, errs := w.RunIn(ctx, "tunnel")
+	if want := fmt.Sprintf("127.0.0.1:%d is in use by another process", port); strings.Count(errs, want) != 1 {
+		t.Errorf("want %q once in:\n%s", want, errs)
+	}
+}
+
+// forwards the port of the cluster demo, which is created, to an endpoint on an address.
+func forwards(t *testing.T, w *commandtest.World, address string) {
+	t.Helper()
 	w.Controllers = w.Become
 	commandtest.Contains(t, w.MustRun("up", "demo", "--cni", "none"), "capcon tunnel")
-	if w.Options.Tunnels == nil {
-		t.Fatal("the plane has no tunnels")
-	}
 	listener := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	port := netip.MustParseAddrPort(listener.Addr().String()).Port()
 	must.Succeed(t, listener.Close())
 	commandtest.Update(w, "demo", &infrav1.ContainerCluster{}, func(cluster *infrav1.ContainerCluster) {
 		cluster.Spec.LoadBalancer.HostPort = int32(port)
-		cluster.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: "172.18.0.9", Port: 6443}
+		cluster.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: address, Port: 6443}
 	})
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -66,7 +110,7 @@ func TestTunnel(t *testing.T) {
 	w.Controllers = sync.OnceFunc(func() {
 		connection := must.Get((&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String()))(t)
 		defer connection.Close()
-		if diff := cmp.Diff([]string{"/usr/local/bin/capcon-plane", "relay", "172.18.0.9:6443"}, <-relayed); diff != "" {
+		if diff := cmp.Diff([]string{"/usr/local/bin/capcon-plane", "relay", address + ":6443"}, <-relayed); diff != "" {
 			t.Errorf("command in the management plane's container: -want, +got:\n%s", diff)
 		}
 		cancel()

@@ -46,11 +46,12 @@ func (r *run) decide(ctx context.Context) (objects.Values, error) {
 // desired values of a new cluster but for its images.
 func (r *run) desired(ctx context.Context) (objects.Values, error) {
 	values := requested(r.request)
+	values.InMemory = r.session.InMemory
 	class, err := objects.ClassVariables()
 	if err == nil {
 		err = r.admit(ctx, class)
 	}
-	if err == nil {
+	if err == nil && !values.InMemory {
 		err = r.checkNetwork(ctx, values.Network)
 	}
 	if err == nil {

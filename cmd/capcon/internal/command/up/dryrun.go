@@ -26,7 +26,7 @@ import (
 
 // dryRun prints the plan of a request. Nothing is written, started or pulled.
 func (r *run) dryRun(ctx context.Context) error {
-	found, err := r.session.ReachPlane(ctx)
+	found, err := r.reach(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,6 +88,9 @@ func (r *run) dryPlan(ctx context.Context) (update.Plan, error) {
 // warnOfAbsent warns of the images that the engine lacks: the plan may fail because of them, and what it
 // pulls is not known before. Either may be empty.
 func (r *run) warnOfAbsent(ctx context.Context, node, loadBalancer string) error {
+	if r.session.InMemory {
+		return nil
+	}
 	from, err := r.sources(ctx)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ import (
 // findEngine finds out which engine the cluster is on before anything is checked or created. An engine that is requested is in
 // the management plane, which is started if it is stopped; without a request, one that does not respond is left for later.
 func (r *run) findEngine(ctx context.Context) error {
-	found, err := r.session.ReachPlane(ctx)
+	found, err := r.reach(ctx)
 	if err != nil {
 		return err
 	}

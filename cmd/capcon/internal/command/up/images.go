@@ -28,6 +28,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/objects"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
+	"github.com/capi-samples/cluster-api-provider-container/internal/node"
 	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
@@ -37,6 +39,10 @@ func (r *run) decideImages(ctx context.Context, values *objects.Values) error {
 	r.board.Begin(session.StepImages, "inspecting images")
 	if err := r.chooseImages(ctx, values); err != nil {
 		return err
+	}
+	if values.InMemory {
+		r.board.Finished(session.StepImages, "none, because the cluster is in memory")
+		return nil
 	}
 	read, err := r.fetchImages(ctx, values.NodeImage, values.LoadBalancerImage, values.KubernetesVersion)
 	if err != nil {
@@ -58,6 +64,9 @@ func (r *run) chooseImages(ctx context.Context, values *objects.Values) (err err
 // fetchImages that the engine lacks, and check that the node image has the version of Kubernetes:
 // here the user's credentials are known, in the management plane they are not. Either may be empty.
 func (r *run) fetchImages(ctx context.Context, node, loadBalancer, version string) (read images.NodeImage, err error) {
+	if r.session.InMemory {
+		return read, nil
+	}
 	on, err := r.on(ctx)
 	if err != nil {
 		return read, err
@@ -85,6 +94,9 @@ func (r *run) fetchImages(ctx context.Context, node, loadBalancer, version strin
 }
 
 func (r *run) nodeImage(ctx context.Context, version string) (string, error) {
+	if r.session.InMemory {
+		return node.BuiltImage(version), nil // nothing of it is used but its tag
+	}
 	from, err := r.sources(ctx)
 	if err != nil {
 		return "", err
@@ -95,6 +107,9 @@ func (r *run) nodeImage(ctx context.Context, version string) (string, error) {
 }
 
 func (r *run) loadBalancerImage(ctx context.Context) (string, error) {
+	if r.session.InMemory {
+		return loadbalancer.BuiltImage, nil
+	}
 	from, err := r.sources(ctx)
 	if err != nil {
 		return "", err

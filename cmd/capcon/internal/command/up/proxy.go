@@ -37,7 +37,7 @@ const noProxy = "NO_PROXY"
 // printed: it may have a password.
 func (r *run) decideProxy(ctx context.Context, values *objects.Values) error {
 	proxies, unreachable := proxiesOf(r.session.Getenv)
-	if len(proxies)+len(unreachable) == 0 {
+	if len(proxies)+len(unreachable) == 0 || values.InMemory {
 		return nil
 	}
 	if len(proxies) == 0 {

@@ -139,9 +139,9 @@ func (r *run) settle(ctx context.Context) (registry *localregistry.Registry, err
 	return r.findRegistry(ctx)
 }
 
-// findRegistry of this host, which nodes on the engine of another host do not reach.
+// findRegistry of this host, which nodes on the engine of another host, or in memory, do not reach.
 func (r *run) findRegistry(ctx context.Context) (*localregistry.Registry, error) {
-	if r.engineName != "" {
+	if r.engineName != "" || r.session.InMemory {
 		return nil, nil
 	}
 	registry, found, err := localregistry.Find(ctx, r.session.Engine)

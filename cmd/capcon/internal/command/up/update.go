@@ -134,7 +134,7 @@ func (r *run) plan(ctx context.Context, chosen update.Chosen, present management
 		}
 	}
 	plan, err := update.Compute(present.Present, r.request, chosen)
-	if err != nil || !plan.EndsMachines() {
+	if err != nil || !plan.EndsMachines() || r.session.InMemory {
 		return plan, err
 	}
 	return r.session.WithVolumes(ctx, plan)
