@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
@@ -69,7 +70,8 @@ func (r *Reconciler) checkPreflight(ctx context.Context, s *scope) error {
 // host, whatever cluster they are of.
 func (r *Reconciler) preflightFacts(ctx context.Context, s *scope) (preflight.Facts, error) {
 	machines := &infrav1.ContainerMachineList{}
-	if err := r.Client.List(ctx, machines); err != nil {
+	// Those on the engine of an object are in its namespace. They are read only: each cluster does this with each reconcile.
+	if err := r.Client.List(ctx, machines, client.InNamespace(s.Name.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return preflight.Facts{}, fmt.Errorf("list ContainerMachines: %w", err)
 	}
 	facts := preflight.Facts{}

@@ -33,3 +33,6 @@ floor: ## A cluster made by hand on the node image, the floor of capcon up
 
 scale: ## How the cost of clusters grows, in memory and without an engine (CLUSTERS="10 30" WORKERS=3)
 	@bench/scale.sh
+
+engines: ## Calls for a machine and the manager's memory, with 1, 10 and 100 engines in memory
+	@cd .. && go test -count=1 -v -run '^TestCostOfEngines$$' ./test/hosts
