@@ -72,6 +72,8 @@ type Provider struct {
 
 	// roles are the ClusterRoles of the manifests.
 	roles []rbacv1.ClusterRole
+	// progress logs what has ended, for who waits for the result.
+	progress func(format string, args ...any)
 }
 
 // Objects are examples of the provider's kinds: API version, kind, spec, and labels and annotations

@@ -52,6 +52,7 @@ func Run(t *testing.T, p Provider) *Report {
 	if testing.Short() {
 		t.Skip("runs etcd and kube-apiserver; leave out -short for it")
 	}
+	p.progress = t.Logf
 	report, err := Test(t.Context(), p)
 	if err != nil {
 		t.Fatalf("test the contract: %v", err)
@@ -167,7 +168,11 @@ func (p Provider) runScenarios(ctx context.Context, config *rest.Config, found *
 				failed[i] = fmt.Errorf("begin %s: %w", s.name, err)
 				return
 			}
+			started := time.Now()
 			s.run(ctx, w, found)
+			if p.progress != nil {
+				p.progress("scenario %s ends after %s", s.name, time.Since(started).Round(time.Second))
+			}
 		})
 	}
 	running.Wait()
