@@ -30,7 +30,7 @@ main() {
   go run ./hack/provider --name "${NAME}" ${KIND_PREFIX:+--kind-prefix "${KIND_PREFIX}"} \
     ${MODULE:+--module "${MODULE}"} ${GROUP:+--group "${GROUP}"} "${DIR}"
   make -C "${DIR}" generate CONTROLLER_GEN="$(tool controller-gen)"
-  say "Next: cd ${DIR} && make test"
+  say "Next: cd ${DIR} && git init && make test"
 }
 
 main "$@"
