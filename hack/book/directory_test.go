@@ -27,22 +27,7 @@ import (
 )
 
 // The code that readers write, next to the template's interface, and what a client of it can rely on.
-const (
-	directoryImports = `package main
-
-import (
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
-)
-
-`
-	directoryUse = `package main
+const directoryUse = `package main
 
 import (
 	"context"
@@ -79,7 +64,6 @@ func main() {
 	check(err == nil, "the other one", err)
 }
 `
-)
 
 var directoryCode = regexp.MustCompile("(?s)<!-- directory -->\n```go\n(.*?)```\n")
 
@@ -92,10 +76,13 @@ func TestDirectoryOfTheIntroductionRuns(t *testing.T) {
 	}
 	servers := must.Get(os.ReadFile(filepath.Join(root, "template", "servers", "servers.go")))(t)
 	module, data := t.TempDir(), t.TempDir()
+	inMain := func(code []byte) string {
+		return regexp.MustCompile(`(?m)^package servers$`).ReplaceAllString(string(code), "package main")
+	}
 	for name, content := range map[string]string{
 		"go.mod":       "module directory\n\ngo 1.26.0\n",
-		"servers.go":   regexp.MustCompile(`(?m)^package servers$`).ReplaceAllString(string(servers), "package main"),
-		"directory.go": directoryImports + string(code[1]),
+		"servers.go":   inMain(servers),
+		"directory.go": inMain(code[1]),
 		"main.go":      directoryUse,
 	} {
 		must.Succeed(t, os.WriteFile(filepath.Join(module, name), []byte(content), 0o600))
