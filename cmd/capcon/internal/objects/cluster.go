@@ -166,7 +166,7 @@ func variables(v Values) ([]clusterv1.ClusterVariable, error) {
 	if len(v.EngineNames) > 0 {
 		values = append(values, variable{EnginesVariable, v.EngineNames})
 	}
-	if v.InMemory || len(v.EngineNames) > 0 {
+	if v.InMemory {
 		values = append(values, variable{ServiceLoadBalancerVariable, infrav1.ServiceLoadBalancer{Type: infrav1.LoadBalancerNone}})
 	}
 	if v.EngineName != "" {
