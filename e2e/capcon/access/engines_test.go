@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,12 +51,12 @@ func TestEngines(t *testing.T) {
 	first := integration.Engine(t)
 	before := capcontest.Ours(t, first)
 	program := capcontest.Build(t, enginesCluster)
-	host := startSecondHost(t)
+	host := capcontest.NewLAN(t).StartHost(secondEngine)
 	// It is kept, because it has an engine.
 	t.Cleanup(func() { _, _ = program.Run(context.WithoutCancel(t.Context()), "plane", "down") })
 	program.DownBeforeAndAfter()
-	s := &enginesTest{program: program, host: host, credentials: host.issue("client")}
-	program.MustRun(append([]string{"engine", "add", secondEngine, host.endpoint()}, s.credentials.flags()...)...)
+	s := &enginesTest{program: program, host: host, credentials: host.Issue("client")}
+	program.MustRun(append([]string{"engine", "add", secondEngine, host.Endpoint()}, s.credentials.Flags()...)...)
 	s.api = capcontest.Management(t, program)
 	s.reachable(t, metav1.ConditionTrue, "")
 	capcontest.RunSteps(t, []capcontest.Step{
@@ -76,9 +75,9 @@ func TestEngines(t *testing.T) {
 
 type enginesTest struct {
 	program     *capcontest.Program
-	host        *secondHost
+	host        *capcontest.Host
 	api         client.Client
-	credentials credentials
+	credentials capcontest.Credentials
 }
 
 // created: its containers are on the second engine alone, and its API server is reached by the address of that host.
@@ -89,10 +88,10 @@ func (s *enginesTest) created(t *testing.T) {
 	if nodes := capcontest.NodeContainers(t, integration.Engine(t), enginesCluster); len(nodes) > 0 {
 		t.Errorf("containers on the first engine: %q", capcontest.IDs(nodes))
 	}
-	if nodes := capcontest.NodeContainers(t, s.host.connect(t), enginesCluster); len(nodes) != 2 {
+	if nodes := capcontest.NodeContainers(t, s.host.Connect(t), enginesCluster); len(nodes) != 2 {
 		t.Errorf("want two containers on the second engine, got %q", capcontest.IDs(nodes))
 	}
-	if kubeconfig := string(program.Kubeconfig(enginesCluster)); !strings.Contains(kubeconfig, "https://"+secondAddress+":") {
+	if kubeconfig := string(program.Kubeconfig(enginesCluster)); !strings.Contains(kubeconfig, "https://"+s.host.Address+":") {
 		t.Errorf("the kubeconfig does not have the address of the host:\n%s", kubeconfig)
 	}
 	if log := program.MustRun("logs", enginesCluster, "--tail", "1"); log == "" {
@@ -111,8 +110,8 @@ func (s *enginesTest) inUse(t *testing.T) {
 // frozen: the engine does not answer, and nothing of the cluster is taken for gone.
 func (s *enginesTest) frozen(t *testing.T) {
 	machines := capcontest.Machines(t, s.program.At(t))
-	must.Succeed(t, s.host.process.Signal(syscall.SIGSTOP))
-	resume := func() { must.Succeed(t, s.host.process.Signal(syscall.SIGCONT)) }
+	s.host.Freeze(t)
+	resume := func() { s.host.Resume(t) }
 	t.Cleanup(resume)
 	s.reachable(t, metav1.ConditionFalse, "")
 	capcontest.NodesReady(t, s.program.At(t).ConnectCluster(), 2)
@@ -134,7 +133,7 @@ func uids(machines []clusterv1.Machine) map[string]string {
 
 // rotated: the Secret has another certificate, and the manager uses it without a restart.
 func (s *enginesTest) rotated(t *testing.T) {
-	s.replaceCredentials(t, s.host.issue("rotated"))
+	s.replaceCredentials(t, s.host.Issue("rotated"))
 	s.reachable(t, metav1.ConditionTrue, "")
 	s.program.At(t).MustRun("up", enginesCluster, "--workers", "2")
 	capcontest.NodesReady(t, s.program.At(t).ConnectCluster(), 3)
@@ -142,8 +141,8 @@ func (s *enginesTest) rotated(t *testing.T) {
 
 // refused: a certificate of another authority is a condition, and the right one ends it.
 func (s *enginesTest) refused(t *testing.T) {
-	right := s.host.issue("right")
-	s.replaceCredentials(t, otherAuthority(t).issue("wrong"))
+	right := s.host.Issue("right")
+	s.replaceCredentials(t, capcontest.NewAuthority(t).Issue("wrong"))
 	s.reachable(t, metav1.ConditionFalse, "certificate")
 	s.replaceCredentials(t, right)
 	s.reachable(t, metav1.ConditionTrue, "")
@@ -153,8 +152,8 @@ func (s *enginesTest) refused(t *testing.T) {
 func (s *enginesTest) lost(t *testing.T) {
 	program := s.program.At(t)
 	program.MustRun("up", enginesCluster, "--engine-name", secondEngine, "--workers", "0")
-	must.Succeed(t, s.host.process.Signal(syscall.SIGSTOP))
-	resume := func() { must.Succeed(t, s.host.process.Signal(syscall.SIGCONT)) }
+	s.host.Freeze(t)
+	resume := func() { s.host.Resume(t) }
 	t.Cleanup(resume)
 	s.reachable(t, metav1.ConditionFalse, "")
 	cluster := &clusterv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: enginesCluster}}
@@ -181,7 +180,7 @@ func (s *enginesTest) lost(t *testing.T) {
 		t.Errorf("want one debt, got %+v", debts)
 	}
 	resume()
-	second := s.host.connect(t)
+	second := s.host.Connect(t)
 	if nodes := capcontest.NodeContainers(t, second, enginesCluster); len(nodes) != 1 {
 		t.Errorf("want the node of before, got %q", capcontest.IDs(nodes))
 	}
@@ -197,21 +196,27 @@ func (s *enginesTest) lost(t *testing.T) {
 
 func (s *enginesTest) declareLost(t *testing.T, isLost bool) {
 	t.Helper()
-	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: secondEngine}
-	capcontest.Edit(t, s.api, key, &infrav1.ContainerEngine{}, func(e *infrav1.ContainerEngine) { e.Spec.Lost = ptr.To(isLost) })
+	declareLost(t, s.api, secondEngine, isLost)
+}
+
+// declareLost an engine, as its administrator does.
+func declareLost(t *testing.T, api client.Client, name string, isLost bool) {
+	t.Helper()
+	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: name}
+	capcontest.Edit(t, api, key, &infrav1.ContainerEngine{}, func(e *infrav1.ContainerEngine) { e.Spec.Lost = ptr.To(isLost) })
 }
 
 func (s *enginesTest) deleted(t *testing.T) {
 	s.program.At(t).MustRun("down", enginesCluster)
-	capcontest.NothingLeftSince(t, s.host.connect(t), nil)
+	capcontest.NothingLeftSince(t, s.host.Connect(t), nil)
 }
 
 // replaceCredentials of the engine, as its administrator does.
-func (s *enginesTest) replaceCredentials(t *testing.T, by credentials) {
+func (s *enginesTest) replaceCredentials(t *testing.T, by capcontest.Credentials) {
 	t.Helper()
 	found := s.engine(t)
 	key := client.ObjectKey{Namespace: found.Namespace, Name: found.Spec.CredentialsSecretName}
-	capcontest.Edit(t, s.api, key, &corev1.Secret{}, func(secret *corev1.Secret) { secret.Data = by.data(t) })
+	capcontest.Edit(t, s.api, key, &corev1.Secret{}, func(secret *corev1.Secret) { secret.Data = by.Data(t) })
 }
 
 func (s *enginesTest) engine(t *testing.T) *infrav1.ContainerEngine {
@@ -221,12 +226,17 @@ func (s *enginesTest) engine(t *testing.T) *infrav1.ContainerEngine {
 	return found
 }
 
-// reachable waits for the state of the condition, and words in its message.
 func (s *enginesTest) reachable(t *testing.T, status metav1.ConditionStatus, words string) {
 	t.Helper()
-	capcontest.Eventually(t, fmt.Sprintf("the engine is reachable: %s", status), func(ctx context.Context) (string, error) {
+	engineReachable(t, s.api, secondEngine, status, words)
+}
+
+// engineReachable waits for the state of the condition, and words in its message.
+func engineReachable(t *testing.T, api client.Client, name string, status metav1.ConditionStatus, words string) {
+	t.Helper()
+	capcontest.Eventually(t, fmt.Sprintf("engine %s is reachable: %s", name, status), func(ctx context.Context) (string, error) {
 		found := &infrav1.ContainerEngine{}
-		if err := s.api.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: secondEngine}, found); err != nil {
+		if err := api.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: name}, found); err != nil {
 			return "", client.IgnoreNotFound(err)
 		}
 		condition := meta.FindStatusCondition(found.Status.Conditions, infrav1.EngineReachableCondition)

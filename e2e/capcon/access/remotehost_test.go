@@ -71,9 +71,9 @@ func openNetwork(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("making a network namespace takes root")
 	}
-	shell(t, "ip netns delete "+remoteNamespace+" 2>/dev/null || true")
-	t.Cleanup(func() { shell(t, "ip netns delete "+remoteNamespace) })
-	shell(t, fmt.Sprintf(`ip netns add %[1]s
+	capcontest.Shell(t, "ip netns delete "+remoteNamespace+" 2>/dev/null || true")
+	t.Cleanup(func() { capcontest.Shell(t, "ip netns delete "+remoteNamespace) })
+	capcontest.Shell(t, fmt.Sprintf(`ip netns add %[1]s
 ip link add %[1]s type veth peer name engine netns %[1]s
 ip address add %[2]s/30 dev %[1]s
 ip link set %[1]s up
@@ -82,19 +82,12 @@ ip -n %[1]s link set engine up
 ip -n %[1]s link set lo up`, remoteNamespace, remoteServer, remoteClient))
 }
 
-func shell(t *testing.T, script string) {
-	t.Helper()
-	if output, err := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-ec", script).CombinedOutput(); err != nil {
-		t.Fatalf("%s\n%v\n%s", script, err, output)
-	}
-}
-
 // throughSSH opens the network with an SSH server.
 func throughSSH(t *testing.T) (environment string) {
 	t.Helper()
 	openNetwork(t)
 	directory := t.TempDir()
-	shell(t, fmt.Sprintf(`cd %[1]s
+	capcontest.Shell(t, fmt.Sprintf(`cd %[1]s
 ssh-keygen -q -t ed25519 -N '' -f host
 ssh-keygen -q -t ed25519 -N '' -f user
 mkdir -p /run/sshd bin home/.ssh

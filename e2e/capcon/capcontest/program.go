@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package capcontest has what the suites of capcon on real engines share: the program under
-// test, clusters declared object by object, workloads in them and clients of these. It has no
-// tests.
+// test, clusters declared object by object, workloads in them, clients of these, and hosts with
+// engines. It has no suites.
 package capcontest
 
 import (
