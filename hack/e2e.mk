@@ -171,6 +171,9 @@ RemoteEngineTLS: ## The same through TLS, on Docker
 Engines: ## Clusters on a second engine, which stops, returns, gets other credentials and is lost, on Docker
 	@$(CLUSTER) $@
 
+Span: ## The engines of three hosts with one network over all of them, which lose their power or are cut off, on Docker
+	@$(CLUSTER) $@
+
 list-many: ## List a thousand containers (LIST_SIZE=1000)
 	@export ENGINE="$$(lab/engine/engine.sh name)" LIST_SIZE="$${LIST_SIZE:-1000}" FORMAT=standard-verbose && \
 	  hack/test-go.sh "list-many-$$ENGINE" -count=1 -timeout=1h -v -run '^TestIntegrationConformance$$/containers/list_of_many$$' "./internal/engine/$$ENGINE"
