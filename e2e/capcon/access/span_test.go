@@ -60,6 +60,10 @@ func TestSpan(t *testing.T) {
 		{Name: "host loses its power", Run: s.losesPower},
 		{Name: "host is cut off", Run: s.cutOff},
 		{Name: "engines added", Run: s.added},
+		{Name: "created", Run: s.created},
+		{Name: "host of the load balancer lost", Run: s.balancerHostLost},
+		{Name: "another host lost", Run: s.otherHostLost},
+		{Name: "deleted", Run: s.deleted},
 	})
 	for _, host := range s.hosts {
 		s.program.MustRun("engine", "remove", host.Name)
