@@ -157,6 +157,19 @@ func Find(ctx context.Context, e Inspector, reference string) (image engine.Imag
 	return image, true, nil
 }
 
+// Copy an image to another engine.
+func Copy(ctx context.Context, from, to engine.Images, image string) error {
+	archive, err := from.SaveImage(ctx, image)
+	if err != nil {
+		return fmt.Errorf("save image %q: %w", image, err)
+	}
+	defer archive.Close()
+	if err := to.LoadImage(ctx, archive); err != nil {
+		return fmt.Errorf("load image %q: %w", image, err)
+	}
+	return nil
+}
+
 // published is the image that is taken where none was built.
 func (r Request) published() (string, error) {
 	if image := sources[r.Use].published; image != "" {

@@ -144,3 +144,24 @@ func IsKept(ctx context.Context, c client.Client) (bool, error) {
 	_, kept := namespace.Annotations[keepAnnotation]
 	return kept, nil
 }
+
+// ContainerMachines of a cluster.
+func ContainerMachines(ctx context.Context, c client.Client, namespace, cluster string) ([]infrav1.ContainerMachine, error) {
+	list := &infrav1.ContainerMachineList{}
+	if err := c.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{clusterv1.ClusterNameLabel: cluster}); err != nil {
+		return nil, fmt.Errorf("list ContainerMachines of cluster %q: %w", cluster, err)
+	}
+	return list.Items, nil
+}
+
+// EngineNames are the names of the ContainerEngines that a cluster is on: that which it names, which is empty for the engine of the
+// management plane, and those of machines that are on another one.
+func EngineNames(cluster *infrav1.ContainerCluster, machines []infrav1.ContainerMachine) []string {
+	names := []string{cluster.Spec.EngineName}
+	for i := range machines {
+		if name := machines[i].Annotations[infrav1.EngineNameAnnotation]; name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -90,47 +90,11 @@ func (m *ManagementPlane) NoEngine(name string, others ...string) error {
 	}
 }
 
-// Of returns the session on the engine that a cluster of the namespace default is on: this one, unless the cluster is on a
-// ContainerEngine. It is for the containers of the cluster: the management plane is on the engine of this one. Closing this one
-// closes it. An engine that is not reached: an *EngineError.
-func (s *Session) Of(ctx context.Context, cluster string) (*Session, error) {
-	name, err := s.engineNameOf(ctx, cluster)
-	if err != nil || name == "" {
-		return s, err
-	}
-	if s.Client == nil {
-		return nil, &EngineError{
-			Name: name, Err: fmt.Errorf("its credentials are in the %s, which does not respond", s.ManagementCluster()),
-			Remedy: fmt.Sprintf("start that with \"%s plane up\"", s.Program),
-		}
-	}
-	object, err := s.ContainerEngine(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return s.On(ctx, object)
-}
-
-// engineNameOf a cluster, from the management plane or, where that does not answer or has no such cluster, from memory.
-func (s *Session) engineNameOf(ctx context.Context, cluster string) (string, error) {
-	var notRead error
-	if s.Client != nil {
-		infrastructure, err := management.Infrastructure(ctx, s.Client, management.Namespace, cluster)
-		if err == nil && infrastructure.Name != "" {
-			return infrastructure.Spec.EngineName, nil
-		}
-		notRead = err
-	}
-	if saved, _ := s.Records.Get(cluster); saved.OwnerID != "" {
-		return saved.EngineName, nil
-	}
-	return "", notRead
-}
-
-// On returns the session on the engine of a ContainerEngine, as Of does. What the management plane does not reach is not
-// dialed, nor is what it does not allow.
+// On returns the session on the engine of a ContainerEngine. It is for the containers of clusters: the management plane is on the
+// engine of this one. Closing this one closes it. What the management plane does not reach is not dialed, nor is what it does not
+// allow: an *EngineError.
 func (s *Session) On(ctx context.Context, object *infrav1.ContainerEngine) (*Session, error) {
-	correct := fmt.Sprintf("see \"%s engine list -o wide\"; to correct how it is reached, run \"%s engine add %s\" again", s.Program, s.Program, object.Name)
+	correct := s.correct(object.Name)
 	failed := func(err error, remedy string) (*Session, error) {
 		return nil, &EngineError{Name: object.Name, Err: err, Remedy: remedy}
 	}
@@ -156,7 +120,18 @@ func (s *Session) On(ctx context.Context, object *infrav1.ContainerEngine) (*Ses
 	return on, nil
 }
 
-// connectTo the engine of an object, as the manager does.
+// correct says what to do about an engine that is not reached.
+func (s *Session) correct(name string) string {
+	return fmt.Sprintf("see \"%s engine list -o wide\"; to correct how it is reached, run \"%s engine add %s\" again", s.Program, s.Program, name)
+}
+
+// reached is a session on the engine of an object, as the object and its Secret were then.
+type reached struct {
+	version string
+	session *Session
+}
+
+// connectTo the engine of an object, as the manager does, unless that was done before.
 func (s *Session) connectTo(ctx context.Context, object *infrav1.ContainerEngine) (*Session, error) {
 	at, err := endpoint.Parse(object.Spec.Endpoint)
 	if err != nil {
@@ -169,6 +144,10 @@ func (s *Session) connectTo(ctx context.Context, object *infrav1.ContainerEngine
 			return nil, fmt.Errorf("its credentials are not found: Secret %q", key.Name)
 		}
 		return nil, fmt.Errorf("get Secret %q: %w", key.Name, err)
+	}
+	version := fmt.Sprintf("%s %d %s", object.UID, object.Generation, secret.ResourceVersion)
+	if before := s.reached[client.ObjectKeyFromObject(object)]; before.version == version {
+		return before.session, nil
 	}
 	dialed, err := engineobject.NewClient(at, engineobject.CredentialsOf(secret.Data), s.OpenEngine)
 	if err != nil {
@@ -185,5 +164,10 @@ func (s *Session) connectTo(ctx context.Context, object *infrav1.ContainerEngine
 	}
 	manager := *s.ManagementPlane
 	manager.Records = s.Records.Reading(limited)
-	return &Session{ManagementPlane: &manager, Engine: limited, Info: info, EngineName: object.Name}, nil
+	on := &Session{ManagementPlane: &manager, Engine: limited, Info: info, EngineName: object.Name}
+	if s.reached == nil {
+		s.reached = map[client.ObjectKey]reached{}
+	}
+	s.reached[client.ObjectKeyFromObject(object)] = reached{version: version, session: on}
+	return on, nil
 }

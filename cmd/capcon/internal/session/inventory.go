@@ -89,12 +89,7 @@ func (s *Session) collectElsewhere(ctx context.Context, world *inventory.World) 
 
 // knownEngines of other hosts; none while there is no management plane that knows them.
 func (s *Session) knownEngines(ctx context.Context) ([]infrav1.ContainerEngine, error) {
-	_, err := s.ReachPlane(ctx)
-	var foreign *plane.ForeignError
-	switch {
-	case errors.As(err, &foreign):
-		return nil, nil
-	case err != nil || s.Client == nil:
+	if answers, err := s.planeAnswers(ctx); err != nil || !answers {
 		return nil, err
 	}
 	engines, err := s.ContainerEngines(ctx)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/records"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
@@ -43,8 +44,9 @@ type Session struct {
 	Info   engine.Info
 	// EngineName is that of the ContainerEngine that the session is on; empty = it is on the engine of the management plane.
 	EngineName string
-	// opened engines of ContainerEngines.
-	opened []engine.Engine
+	// opened engines of ContainerEngines, and the sessions on those that responded.
+	opened  []engine.Engine
+	reached map[client.ObjectKey]reached
 	// featureGates are those of SetFeatureGates.
 	featureGates string
 	// allowedEngines are those of SetAllowedEngines; empty = the management plane keeps its own.

@@ -201,17 +201,18 @@ func (t *Recording) addEngineCalls(ctx context.Context) error {
 
 // addNodes of containers that run: the journal of others cannot be read.
 func (t *Recording) addNodes(ctx context.Context) error {
-	containers, err := t.session.Records.Containers(ctx, t.cluster)
-	if err != nil {
-		return err
+	record, _ := t.session.Records.Get(t.cluster)
+	if record.OwnerID == "" {
+		return nil
 	}
-	var errs []error
+	containers, err := t.session.Containers(ctx, identity.Owner{Namespace: management.Namespace, Cluster: t.cluster, ID: record.OwnerID})
+	errs := []error{err}
 	for _, container := range containers {
 		machine := container.Labels[identity.LabelMachine]
 		if machine == "" || container.Status != engine.StatusRunning {
 			continue
 		}
-		steps, err := Node(ctx, t.session.Engine, container.Name, machine, t.start)
+		steps, err := Node(ctx, container.On.Engine, container.Name, machine, t.start)
 		t.Add(steps...)
 		errs = append(errs, err)
 	}

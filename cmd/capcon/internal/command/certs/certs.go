@@ -59,7 +59,8 @@ func Command(a *session.App) *cobra.Command {
 		Use: "certs [NAME]", Aliases: []string{"certificates"},
 		Short: "Show when the certificates of clusters end, and renew them",
 		Long: "Show the certificates in the nodes of all clusters, or of one, and when they end. Neither a running\n" +
-			"cluster nor the management plane is needed. \"capcon certs renew\" renews them.",
+			"cluster nor the management plane is needed, but for nodes on the engines of other hosts, whose credentials it has.\n" +
+			"\"capcon certs renew\" renews them.",
 		Example: "  capcon certs demo\n  capcon certs renew demo",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
@@ -101,6 +102,8 @@ func renewCommand(a *session.App) *cobra.Command {
 // certifiedNode is a node of a cluster with its certificates.
 type certifiedNode struct {
 	certificates.Node
+	// engine that has its container.
+	engine engine.Engine
 	// machine is the name of its ContainerMachine.
 	machine      string
 	controlPlane bool
@@ -109,21 +112,26 @@ type certifiedNode struct {
 
 // certifiedNodes reads the certificates of the nodes of an owner's cluster, control planes first.
 func certifiedNodes(ctx context.Context, s *session.Session, owner identity.Owner) ([]certifiedNode, error) {
-	containers, err := s.Records.ListContainers(ctx, owner)
+	containers, err := s.Containers(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
+	return certificatesOf(ctx, containers)
+}
+
+// certificatesOf the containers that are nodes, control planes first.
+func certificatesOf(ctx context.Context, containers []session.Container) ([]certifiedNode, error) {
 	var controlPlanes, workers []certifiedNode
 	for _, container := range containers {
 		machine := container.Labels[identity.LabelMachine]
 		if machine == "" {
 			continue
 		}
-		read, err := certificates.Read(ctx, s.Engine, container.Name)
+		read, err := certificates.Read(ctx, container.On.Engine, container.Name)
 		if err != nil {
 			return nil, err
 		}
-		node := certifiedNode{Node: read, machine: machine, running: container.Status == engine.StatusRunning}
+		node := certifiedNode{Node: read, engine: container.On.Engine, machine: machine, running: container.Status == engine.StatusRunning}
 		if identity.Role(container.Labels[identity.LabelRole]) == identity.RoleControlPlane {
 			node.controlPlane = true
 			controlPlanes = append(controlPlanes, node)
@@ -143,6 +151,7 @@ func run(ctx context.Context, s *session.Session, name, format string) error {
 		}
 	}
 	result := report{Certificates: []certificateReport{}}
+	var unreached error
 	for _, cluster := range names {
 		owner, err := s.OwnerOf(ctx, cluster)
 		if name == "" && errors.Is(err, session.ErrNoContainers) {
@@ -152,13 +161,17 @@ func run(ctx context.Context, s *session.Session, name, format string) error {
 			return err
 		}
 		nodes, err := certifiedNodes(ctx, s, owner)
+		if silent := new(session.EngineError); name == "" && errors.As(err, &silent) {
+			unreached = errors.Join(unreached, fmt.Errorf("cluster %q: %w", cluster, err))
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		result.add(cluster, nodes)
 		result.Troubles = append(result.Troubles, warnOf(s, cluster, dueOf(s, nodes), management.PowerOn)...)
 	}
-	return s.Print(format, result, func() error { return printCertificates(s, result) })
+	return errors.Join(s.Print(format, result, func() error { return printCertificates(s, result) }), unreached)
 }
 
 // allNames are those of the clusters that the management plane has, and of those that were

@@ -38,6 +38,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -360,4 +361,32 @@ func TestCertsRenewTimesOut(t *testing.T) {
 		t.Errorf("code %d: %s", code, errs)
 	}
 	commandtest.Contains(t, errs, "demo-a: restarting etcd")
+}
+
+// TestCertsOnEngine: the certificates of nodes on another host are read and renewed there.
+func TestCertsOnEngine(t *testing.T) {
+	t.Parallel()
+	w, build := commandtest.WithEngine(t)
+	nodes := must.Get(simulatednode.NewControlPlane(t, build, w.Now))(t)
+	must.Succeed(t, nodes.Init("demo-a"))
+	must.Succeed(t, w.Directory().Save("silent", state.Cluster{OwnerID: "silent-id", EngineName: "gone", Plane: "plane"}))
+	ends := w.Now().Add(oneYear).UTC().Format(time.DateOnly)
+	commandtest.Contains(t, w.MustRun("certs", "demo"), "demo     demo-a  apiserver", ends)
+	// An engine that is not reached keeps no other from being read.
+	code, out, errs := w.Run("certs")
+	commandtest.Contains(t, out, "demo-a  apiserver")
+	if commandtest.Contains(t, errs, `cluster "silent": engine "gone": not found`); code != 1 {
+		t.Errorf("certs ended with %d", code)
+	}
+	w.Pass(oneYear - day)
+	w.Create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo-kubeconfig"}, Data: map[string][]byte{"value": must.Get(nodes.Kubeconfig())(t)},
+	})
+	commandtest.Contains(t, w.MustRun("certs", "renew", "demo"), "The certificates of cluster demo end on "+w.Now().Add(oneYear).UTC().Format(time.DateOnly))
+	if stale := nodes.Stale(); len(stale) > 0 {
+		t.Errorf("components with old certificates: %v", stale)
+	}
+	if calls := w.Engine.MutatingCalls(); len(calls) > 0 {
+		t.Errorf("changed the engine of the plane: %v", calls)
+	}
 }

@@ -111,7 +111,7 @@ func checkRenewable(ctx context.Context, s *session.Session, cluster string, nod
 			err = node.CheckRenewable()
 		}
 		if err == nil && node.controlPlane {
-			err = certificates.CheckKubeadm(ctx, s.Engine, node.Container)
+			err = certificates.CheckKubeadm(ctx, node.engine, node.Container)
 		}
 	}
 	if err != nil {
@@ -146,18 +146,18 @@ func renewFiles(ctx context.Context, s *session.Session, b *progress.Board, node
 		return nil
 	}
 	b.Waiting(node.Container, "renewing certificates")
-	if err := certificates.Renew(ctx, s.Engine, node.Container); err != nil {
+	if err := certificates.Renew(ctx, node.engine, node.Container); err != nil {
 		return err
 	}
 	b.Waiting(node.Container, "certificates renewed")
-	node.Node, err = certificates.Read(ctx, s.Engine, node.Container)
+	node.Node, err = certificates.Read(ctx, node.engine, node.Container)
 	return err
 }
 
 // wakeKubelet lets a kubelet work that cannot, or waits before it starts a component again.
 func wakeKubelet(ctx context.Context, s *session.Session, b *progress.Board, node, controlPlane certifiedNode) error {
 	if node.KubeletEnded(s.Now()) {
-		if err := certificates.RenewKubelet(ctx, s.Engine, node.Node, controlPlane.Node, s.Now()); err != nil {
+		if err := certificates.RenewKubelet(ctx, node.engine, node.Node, controlPlane.Node, s.Now()); err != nil {
 			return err
 		}
 		b.Finished(node.Container+" kubelet", "certificate renewed")
@@ -166,18 +166,18 @@ func wakeKubelet(ctx context.Context, s *session.Session, b *progress.Board, nod
 	if !node.controlPlane {
 		return nil
 	}
-	incomplete, err := certificates.IsIncomplete(ctx, s.Engine, node.Node)
+	incomplete, err := certificates.IsIncomplete(ctx, node.engine, node.Node)
 	if err != nil || !incomplete {
 		return err
 	}
-	return certificates.RestartKubelet(ctx, s.Engine, node.Container)
+	return certificates.RestartKubelet(ctx, node.engine, node.Container)
 }
 
 // restartComponents of a control plane node that started before its certificates were renewed,
 // and waits until all are ready.
 func restartComponents(ctx context.Context, s *session.Session, b *progress.Board, node certifiedNode) error {
 	for node.controlPlane {
-		waiting, err := certificates.Restart(ctx, s.Engine, node.Node)
+		waiting, err := certificates.Restart(ctx, node.engine, node.Node)
 		if err != nil {
 			return err
 		}

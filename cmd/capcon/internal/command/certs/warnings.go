@@ -47,7 +47,8 @@ func Troubles(ctx context.Context, s *session.Session, observed management.Obser
 		return warnOf(s, cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
 	}
 	owner := identity.Owner{Namespace: management.Namespace, Cluster: observed.Infrastructure.Name, ID: observed.Infrastructure.Spec.OwnerID}
-	if nodes := certifiedNodesOf(ctx, s, owner); len(firstOf(nodes)) > 0 {
+	engines := management.EngineNames(observed.Infrastructure, observed.Containers)
+	if nodes := certifiedNodesOf(ctx, s, owner, engines); len(firstOf(nodes)) > 0 {
 		expiries = dueOf(s, nodes)
 	}
 	return warnOf(s, cluster.Name, expiries, management.PowerOf(cluster, observed.Infrastructure))
@@ -61,8 +62,11 @@ func RecordedTroubles(ctx context.Context, s *session.Session, name string) []ma
 			continue
 		}
 		record, _ := s.Records.Get(cluster)
+		if record.EngineName != "" { // The management plane has the credentials, and does not answer.
+			continue
+		}
 		owner := identity.Owner{Namespace: management.Namespace, Cluster: cluster, ID: record.OwnerID}
-		troubles = append(troubles, warnOf(s, cluster, dueOf(s, certifiedNodesOf(ctx, s, owner)), management.PowerOn)...)
+		troubles = append(troubles, warnOf(s, cluster, dueOf(s, certifiedNodesOf(ctx, s, owner, []string{record.EngineName})), management.PowerOn)...)
 	}
 	return troubles
 }
@@ -78,12 +82,14 @@ func reportedBy(machines []clusterv1.Machine) []certificates.Expiry {
 	return expiries
 }
 
-// certifiedNodesOf an owner as far as they can be read.
-func certifiedNodesOf(ctx context.Context, s *session.Session, owner identity.Owner) []certifiedNode {
+// certifiedNodesOf an owner on engines as far as they can be read.
+func certifiedNodesOf(ctx context.Context, s *session.Session, owner identity.Owner, engines []string) []certifiedNode {
 	if owner.ID == "" {
 		return nil
 	}
-	nodes, err := certifiedNodes(ctx, s, owner)
+	containers, err := s.ContainersOn(ctx, owner, engines)
+	nodes, failed := certificatesOf(ctx, containers)
+	err = errors.Join(err, failed)
 	if err != nil {
 		s.Warnf("it is unknown when the certificates of cluster %q end: %v", owner.Cluster, err)
 	}

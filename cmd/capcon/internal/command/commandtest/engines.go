@@ -86,6 +86,24 @@ func WithEngine(t *testing.T) (w *World, build *simulated.Engine) {
 	return w, build
 }
 
+// Spread is WithEngine with a worker demo-b of the cluster on the ContainerEngine other.
+func Spread(t *testing.T) (w *World, build, other *simulated.Engine) {
+	t.Helper()
+	w, build = WithEngine(t)
+	other = w.AddEngine("other")
+	w.AddContainerOn(other, "demo-b", identity.Owner{Namespace: "default", Cluster: "demo", ID: "demo-id"}, identity.RoleWorker)
+	for machine, on := range map[string]string{"demo-a": "build", "demo-b": "other"} {
+		w.Create(&infrav1.ContainerMachine{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: machine, Labels: map[string]string{clusterv1.ClusterNameLabel: "demo"},
+				Annotations: map[string]string{infrav1.EngineNameAnnotation: on},
+			},
+			Spec: infrav1.ContainerMachineSpec{ProviderID: identity.ProviderID(machine)},
+		})
+	}
+	return w, build, other
+}
+
 // BreakEngine has the management plane report that it does not reach the engine of a ContainerEngine.
 func (w *World) BreakEngine(name, message string) {
 	w.T.Helper()

@@ -26,11 +26,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -123,6 +127,31 @@ func TestDashboardOfKubeconfig(t *testing.T) {
 	if saved := s.Directory().ManagementKubeconfig(); saved != nil {
 		t.Errorf("the kubeconfig of the management plane became %q", saved)
 	}
+}
+
+// TestDashboardOnEngine: what is on the engine of another host is shown, and otherwise which engine is not reached.
+func TestDashboardOnEngine(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	build := s.AddEngine("build")
+	build.HandleExec(s.exec)
+	s.create()
+	owner := identity.Owner{Namespace: "default", Cluster: "demo", ID: "owner"}
+	for name, role := range map[string]identity.Role{balancer: identity.RoleLoadBalancer, first: identity.RoleControlPlane} {
+		must.Succeed(t, s.Engine.RemoveContainer(t.Context(), name))
+		s.AddContainerOn(build, name, owner, role)
+	}
+	commandtest.Update(s.World, "demo", &infrav1.ContainerCluster{}, func(o *infrav1.ContainerCluster) { o.Spec.EngineName = "build" })
+	states := dashboard(t, s)
+	until(t, states, `"engineName":"build"`, `"container":"`+first+`","status":"running"`, `"Status":"DOWN"`, `"etcd"`)
+	s.orders <- func() { s.BreakEngine("build", "connection refused") }
+	connected := slices.DeleteFunc(build.Journal(), func(call simulated.Call) bool { return call.Method != "Info" })
+	if len(connected) != 1 {
+		t.Errorf("connected %d times", len(connected))
+	}
+	state := until(t, states, `"object":"engine build"`, "connection refused", "capcon engine list")
+	commandtest.Contains(t, state, `"balancers":[]`, "ContainerMachine/"+first)
+	commandtest.Lacks(t, state, `"error":{`)
 }
 
 func TestDashboardWithoutPlane(t *testing.T) {

@@ -18,6 +18,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -26,9 +27,11 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/status"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
+	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/trace"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
@@ -92,10 +95,11 @@ func (s *source) cluster(ctx context.Context, report status.ClusterReport) (clus
 	if err != nil {
 		return cluster{}, err
 	}
-	containers, err := status.Containers(ctx, s.session, observed.Infrastructure)
+	containers, unreached, err := s.containers(ctx, observed)
 	if err != nil {
 		return cluster{}, err
 	}
+	report.Troubles = append(report.Troubles, unreached...)
 	result := cluster{ClusterReport: report, Stages: report.Snapshot.Stages, Machines: []machine{}, Balancers: []balancer{}, Objects: objectOf(tree)}
 	for _, summary := range report.Snapshot.Machines {
 		at := slices.IndexFunc(observed.Machines, func(m clusterv1.Machine) bool { return m.Name == summary.Name })
@@ -109,30 +113,59 @@ func (s *source) cluster(ctx context.Context, report status.ClusterReport) (clus
 	return result, nil
 }
 
-func (s *source) machine(ctx context.Context, summary management.Machine, of *clusterv1.Machine, containers []engine.Container) machine {
+// engineTimeout bounds what an engine is asked for: the clusters on others are shown too.
+const engineTimeout = 10 * time.Second
+
+// containers of a cluster on all engines that it is on, and which of them are not reached.
+func (s *source) containers(ctx context.Context, observed management.Observed) (all []session.Container, unreached []management.Trouble, err error) {
+	cluster := observed.Infrastructure
+	if cluster == nil || cluster.Spec.OwnerID == "" {
+		return nil, nil, nil
+	}
+	owner := identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID}
+	for _, name := range management.EngineNames(cluster, observed.Containers) {
+		limited, cancel := context.WithTimeout(ctx, engineTimeout)
+		containers, err := s.session.ContainersOn(limited, owner, []string{name})
+		cancel()
+		if silent := new(session.EngineError); errors.As(err, &silent) {
+			unreached = append(unreached, management.Trouble{
+				Object: "engine " + silent.Name, Reason: infrav1.EngineUnavailableReason,
+				Message: "its containers are not shown: " + management.OneLine(silent.Err.Error()), Remedy: silent.Remedy, MayPass: true,
+			})
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, containers...)
+	}
+	return all, unreached, nil
+}
+
+func (s *source) machine(ctx context.Context, summary management.Machine, of *clusterv1.Machine, containers []session.Container) machine {
 	result := machine{
 		Name: summary.Name, ControlPlane: util.IsControlPlaneMachine(of), Ready: summary.Ready, State: summary.Detail, Node: of.Status.NodeRef.Name,
 	}
 	result.Container, _ = identity.ParseProviderID(of.Spec.ProviderID)
-	at := slices.IndexFunc(containers, func(container engine.Container) bool {
+	at := slices.IndexFunc(containers, func(container session.Container) bool {
 		return container.Labels[identity.LabelMachine] == of.Spec.InfrastructureRef.Name
 	})
 	if at < 0 {
 		return result
 	}
 	result.Container, result.Status = containers[at].Name, containers[at].Status
-	result.Steps = s.steps.of(ctx, s.session.Engine, containers[at])
+	result.Steps = s.steps.of(ctx, containers[at].On.Engine, containers[at].Container)
 	if !of.Status.NodeRef.IsDefined() {
 		delete(s.steps, containers[at].ID)
 	}
 	return result
 }
 
-func (s *source) balancer(ctx context.Context, container engine.Container) balancer {
+func (s *source) balancer(ctx context.Context, container session.Container) balancer {
 	result := balancer{
 		Name: container.Name, Status: container.Status, Service: container.Labels[identity.LabelService], Backends: []haproxy.Server{},
 	}
-	observed, err := loadbalancer.Observe(ctx, s.session.Engine, container.Name)
+	observed, err := loadbalancer.Observe(ctx, container.On.Engine, container.Name)
 	if err != nil {
 		result.Error = management.OneLine(err.Error())
 		return result

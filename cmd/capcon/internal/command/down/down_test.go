@@ -17,6 +17,9 @@ limitations under the License.
 package down_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -30,6 +33,8 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/state"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -181,5 +186,24 @@ func TestDownOfAnEngine(t *testing.T) {
 	w.MustRun("down", "demo", "--keep-plane")
 	if left := must.Get(build.ListContainers(t.Context(), nil))(t); len(left) > 0 {
 		t.Errorf("left are %v", left)
+	}
+}
+
+// TestTraceOnEngines: the steps in nodes are read where they are.
+func TestTraceOnEngines(t *testing.T) {
+	t.Parallel()
+	w, build, other := commandtest.Spread(t)
+	for _, one := range []*simulated.Engine{build, other} {
+		one.HandleExec(func(container string, _ engine.Command) (engine.Output, error) {
+			const line = `{"__REALTIME_TIMESTAMP":"%d","SYSLOG_IDENTIFIER":"systemd","MESSAGE":"Started %s"}`
+			return engine.Output{Stdout: fmt.Appendf(nil, line, w.Now().UnixMicro(), container)}, nil
+		})
+	}
+	commandtest.Update(w, "demo", &clusterv1.Cluster{}, func(cluster *clusterv1.Cluster) { cluster.Finalizers = []string{clusterv1.ClusterFinalizer} })
+	file := filepath.Join(t.TempDir(), "trace.json")
+	w.MustFail("down", "demo", "--timeout", "100ms", "--trace", file)
+	commandtest.Contains(t, string(must.Get(os.ReadFile(file))(t)), `"Node demo-a"`, "Started demo-a", `"Node demo-b"`, "Started demo-b")
+	if calls := w.Engine.MutatingCalls(); len(calls) > 0 {
+		t.Errorf("changed the engine of the plane: %v", calls)
 	}
 }

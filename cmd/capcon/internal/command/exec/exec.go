@@ -28,7 +28,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/input"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
@@ -50,8 +52,9 @@ func Command(a *session.App) *cobra.Command {
 		Use: "exec NODE -- COMMAND [ARGUMENT...]", SuggestFor: []string{"ssh", "shell", "enter"},
 		Short: "Run a command in a node",
 		Long: "Run a command as root in the container of a node, whether its cluster works or not. NODE is the name of a\n" +
-			"Node, a Machine or a container. On a terminal, the command has one too. The exit code is that of the command,\n" +
-			"or 127 if it was not found and 126 if it cannot be run; it is 1 if the node was not found or is not running.",
+			"Node, a Machine or a container, also on the engine of another host. On a terminal, the command has one too.\n" +
+			"The exit code is that of the command, or 127 if it was not found and 126 if it cannot be run; it is 1 if the\n" +
+			"node was not found or is not running.",
 		Example: "  capcon exec demo-control-plane-abcde -- crictl ps\n  capcon exec demo-control-plane-abcde -- bash\n" +
 			"  capcon exec -i demo-control-plane-abcde -- tee /etc/motd < motd",
 		Args: cobra.MinimumNArgs(2), //nolint:mnd // A node and a command.
@@ -88,11 +91,7 @@ func Command(a *session.App) *cobra.Command {
 }
 
 func run(ctx context.Context, s *session.Session, options options) error {
-	nodes, err := s.Engine.ListContainers(ctx, map[string]string{identity.LabelMachine: ""})
-	if err != nil {
-		return err //nolint:wrapcheck // It says what was listed.
-	}
-	node, err := choose(nodes, options.node)
+	node, err := find(ctx, s, options.node)
 	if err != nil {
 		_, _ = s.ReachPlane(ctx) // which may have clusters in memory
 		return cmp.Or(s.CheckContainers(), err)
@@ -115,7 +114,7 @@ func run(ctx context.Context, s *session.Session, options options) error {
 		defer stop()
 		command.Terminal = &engine.Terminal{Size: size(s), Sizes: sizes(watching, s)}
 	}
-	_, err = s.Engine.Exec(ctx, node.Name, command)
+	_, err = node.On.Engine.Exec(ctx, node.Name, command)
 	if exit := new(engine.ExitError); errors.As(err, &exit) {
 		return &session.ExitCodeError{Code: exit.Code, Err: session.ErrReported}
 	}
@@ -126,27 +125,97 @@ func run(ctx context.Context, s *session.Session, options options) error {
 // error, and with the same exit codes on all engines. Docker writes that to standard output.
 func shell() []string { return []string{"sh", "-c", `exec "$@"`, "sh"} }
 
-// choose the node of a name: that of its Machine, which is that of its Node, or of its container.
-func choose(nodes []engine.Container, name string) (engine.Container, error) {
-	var found []engine.Container
-	var names, all []string
-	for _, node := range nodes {
-		machine := node.Labels[identity.LabelMachine]
-		all = append(all, machine)
-		if node.Name == name {
-			return node, nil
+// find the node of a name: on the engine of the session, for which no object is needed, or else on the engine that its
+// ContainerMachine is on.
+func find(ctx context.Context, s *session.Session, name string) (*session.Container, error) {
+	own, err := nodesOn(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if found, err := choose(own, name); found != nil || err != nil {
+		return found, err
+	}
+	elsewhere, err := s.MachinesElsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range elsewhere {
+		machine := &elsewhere[i]
+		if container, _ := identity.ParseProviderID(machine.Spec.ProviderID); machine.Name != name && container != name {
+			continue
 		}
-		if machine == name {
-			found, names = append(found, node), append(names, node.Name)
+		on, err := s.OnNamed(ctx, client.ObjectKey{Namespace: machine.Namespace, Name: machine.Annotations[infrav1.EngineNameAnnotation]})
+		if err != nil {
+			return nil, err
+		}
+		nodes, err := nodesOn(ctx, on)
+		if err != nil {
+			return nil, err
+		}
+		if found, err := choose(nodes, name); found != nil || err != nil {
+			return found, err
 		}
 	}
-	switch len(found) {
-	case 0:
-		return engine.Container{}, fmt.Errorf("node %q not found; nodes of this engine: %s", name, output.OrNone(all))
-	case 1:
-		return found[0], nil
+	return nil, notFound(s, name, own, elsewhere)
+}
+
+// nodesOn the engine of a session.
+func nodesOn(ctx context.Context, s *session.Session) ([]session.Container, error) {
+	nodes, err := s.Engine.ListContainers(ctx, map[string]string{identity.LabelMachine: ""})
+	return s.Containing(nodes), err //nolint:wrapcheck // It says what was listed.
+}
+
+// choose the node of a name: that of its Machine, which is that of its Node, or of its container; nil = there is none.
+func choose(nodes []session.Container, name string) (*session.Container, error) {
+	var found *session.Container
+	var names []string
+	for i := range nodes {
+		if nodes[i].Name == name {
+			return &nodes[i], nil
+		}
+		if nodes[i].Labels[identity.LabelMachine] == name {
+			found, names = &nodes[i], append(names, nodes[i].Name)
+		}
 	}
-	return engine.Container{}, fmt.Errorf("%d nodes are named %q; use the name of the container: %s", len(found), name, output.OrNone(names))
+	if len(names) > 1 {
+		return nil, fmt.Errorf("%d nodes are named %q; use the name of the container: %s", len(names), name, output.OrNone(names))
+	}
+	return found, nil
+}
+
+// notFound names the nodes that there are.
+func notFound(s *session.Session, name string, own []session.Container, elsewhere []infrav1.ContainerMachine) error {
+	found := "nodes of this engine: " + output.OrNone(machinesOf(own))
+	if len(elsewhere) > 0 {
+		found += "; of other engines: " + output.OrNone(namesOf(elsewhere))
+	}
+	var unknown []string
+	for _, cluster := range s.Records.Names() {
+		if record, _ := s.Records.Get(cluster); record.EngineName != "" && s.Client == nil {
+			unknown = append(unknown, cluster)
+		}
+	}
+	if len(unknown) > 0 {
+		found += fmt.Sprintf("; those of %s are on other engines, which are reached once the management plane responds: start it with \"%s plane up\"",
+			strings.Join(unknown, ", "), s.Program)
+	}
+	return fmt.Errorf("node %q not found; %s", name, found)
+}
+
+func machinesOf(nodes []session.Container) []string {
+	var names []string
+	for i := range nodes {
+		names = append(names, nodes[i].Labels[identity.LabelMachine])
+	}
+	return names
+}
+
+func namesOf(machines []infrav1.ContainerMachine) []string {
+	var names []string
+	for i := range machines {
+		names = append(names, machines[i].Name)
+	}
+	return names
 }
 
 // closable reads from standard input and can be closed, which ends a read: that of a terminal cannot be ended. What
@@ -197,14 +266,14 @@ func completeNodes(a *session.App, command *cobra.Command, args []string) ([]str
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer s.Close()
-	nodes, err := s.Engine.ListContainers(command.Context(), map[string]string{identity.LabelMachine: ""})
+	nodes, err := nodesOn(command.Context(), s)
 	if err != nil {
 		cobra.CompDebugln(err.Error(), false)
 		return nil, cobra.ShellCompDirectiveError
 	}
-	var names []string
-	for _, node := range nodes {
-		names = append(names, node.Labels[identity.LabelMachine])
+	elsewhere, err := s.MachinesElsewhere(command.Context())
+	if err != nil {
+		cobra.CompDebugln(err.Error(), false)
 	}
-	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+	return slices.Compact(slices.Concat(machinesOf(nodes), namesOf(elsewhere))), cobra.ShellCompDirectiveNoFileComp
 }

@@ -25,7 +25,9 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -93,5 +95,64 @@ func TestExec(t *testing.T) {
 				t.Errorf("%s standard error: %q", tc.reason, errs)
 			}
 		})
+	}
+}
+
+// TestExecOnEngines: a node is on the engine that its ContainerMachine is on.
+func TestExecOnEngines(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*commandtest.World)
+		node   string
+		code   int
+		out    string
+		errs   []string
+	}{
+		"Cluster": {reason: "The engine of the cluster.", node: "demo-a", out: "demo-a: ls"},
+		"Machine": {reason: "Another one than that of the cluster.", node: "demo-b", out: "demo-b: ls"},
+		"Unknown": {
+			reason: "All nodes are named.", node: "demo-x", code: 1,
+			errs: []string{`node "demo-x" not found; nodes of this engine: here; of other engines: demo-a, demo-b`},
+		},
+		"Unreachable": {
+			reason: "Which engine, why, and what to do.", node: "demo-b", code: 1,
+			change: func(w *commandtest.World) { w.BreakEngine("other", "connection refused") },
+			errs:   []string{`engine "other": the management plane does not reach it: Unreachable: connection refused`, "capcon engine list"},
+		},
+		"OtherUnreachable": {
+			reason: "An engine that the node is not on is not needed.", node: "demo-a", out: "demo-a: ls",
+			change: func(w *commandtest.World) { w.BreakEngine("other", "connection refused") },
+		},
+		"PlaneSilent": {
+			reason: "It has the credentials.", node: "demo-a", code: 1,
+			change: func(w *commandtest.World) { w.Plane.Current = plane.State{Exists: true, Detail: "is starting"} },
+			errs:   []string{`node "demo-a" not found; nodes of this engine: here; those of demo are on other engines`, "capcon plane up"},
+		},
+		"Here": {
+			reason: "What is on the engine of the plane needs no plane.", node: "here", out: "here: ls",
+			change: func(w *commandtest.World) { w.Plane.Current = plane.State{Exists: true, Detail: "is starting"} },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, build, other := commandtest.Spread(t)
+			w.AddContainer("here", "local", "local-id", identity.RoleWorker)
+			for _, one := range []*simulated.Engine{w.Engine, build, other} {
+				one.HandleExec(echo)
+			}
+			if tc.change != nil {
+				tc.change(w)
+			}
+			code, out, errs := w.Run("exec", tc.node, "--", "ls")
+			if out != tc.out || code != tc.code {
+				t.Errorf("%s exit code %d, output %q, %s", tc.reason, code, out, errs)
+			}
+			commandtest.Contains(t, errs, tc.errs...)
+		})
+	}
+	w, _, _ := commandtest.Spread(t)
+	if code, out, errs := w.Run("__complete", "exec", ""); code != 0 || !strings.HasPrefix(out, "demo-a\ndemo-b\n") {
+		t.Errorf("Completed with %d: %q, %s", code, out, errs)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -47,7 +48,7 @@ func LoadCommand(a *session.App) *cobra.Command {
 		Short: "Copy images of the engine into the nodes of a cluster",
 		Long: "Copy images of the engine, such as a local build, into all nodes of a cluster, so that\n" +
 			"Pods can use them without a registry. Nodes that have an image are skipped. Nodes that join later\n" +
-			"get the images too. IMAGE can also be the path of an archive of \"docker save\" or an OCI archive,\n" +
+			"get the images too; for nodes on another host, its engine gets them. IMAGE can also be the path of an archive of \"docker save\" or an OCI archive,\n" +
 			"also one compressed with gzip, or - for standard input, which is loaded into the engine first. Of an image\n" +
 			"for several platforms, the one for the engine's architecture is loaded.",
 		Example: "  docker build -t app:dev . && capcon load demo app:dev\n  capcon load demo images.tar\n" +
@@ -86,7 +87,7 @@ func checkStdin(a *session.App, arguments []string) []input.Problem {
 }
 
 func runLoad(ctx context.Context, s *session.Session, cluster string, arguments []string) (err error) {
-	nodes, stopped, err := nodesOf(ctx, s, cluster)
+	nodes, err := nodesOf(ctx, s, cluster)
 	if err != nil {
 		return err
 	}
@@ -113,20 +114,15 @@ func runLoad(ctx context.Context, s *session.Session, cluster string, arguments 
 	if len(refused) > 0 {
 		return errors.Join(refused...)
 	}
-	board := s.NewBoard("Loading images into nodes of cluster " + cluster)
-	for _, source := range sources {
-		if err := loadSource(ctx, s, board, source, nodes); err != nil {
-			board.Close()
-			return err
-		}
-	}
-	board.Close()
-	adviseLatest(s, sources)
-	if err := keepImages(ctx, s, cluster, references); err != nil {
+	if err := loadSources(ctx, s, sources, nodes); err != nil {
 		return err
 	}
-	if len(stopped) > 0 {
-		return fmt.Errorf("images not loaded into nodes that are not running: %s; start them, and run the command again", strings.Join(stopped, ", "))
+	adviseLatest(s, sources)
+	if err := keepImages(ctx, s, nodes, references); err != nil {
+		return err
+	}
+	if len(nodes.stopped) > 0 {
+		return fmt.Errorf("images not loaded into nodes that are not running: %s; start them, and run the command again", strings.Join(nodes.stopped, ", "))
 	}
 	return nil
 }
@@ -206,16 +202,18 @@ func readArchive(s *session.Session, file string) (nodeimages.Archive, error) {
 
 // keepImages records the images in the cluster, whose provider copies them into nodes that
 // join later.
-func keepImages(ctx context.Context, s *session.Session, cluster string, references []string) error {
+func keepImages(ctx context.Context, s *session.Session, nodes nodes, references []string) error {
 	if s.Client == nil {
 		s.Errorf("The management plane is not ready: the images are not loaded into nodes that join later. Run the command again when it is ready.")
 		return nil
 	}
 	onEngine := func(name string) bool {
-		_, found, err := images.Find(ctx, s.Engine, name)
-		return found || err != nil // What is not known stays.
+		return slices.ContainsFunc(append(nodes.others, s), func(on *session.Session) bool {
+			_, found, err := images.Find(ctx, on.Engine, name)
+			return found || err != nil // What is not known stays.
+		})
 	}
-	dropped, err := management.KeepImages(ctx, s.Client, client.ObjectKey{Namespace: management.Namespace, Name: cluster}, references, onEngine)
+	dropped, err := management.KeepImages(ctx, s.Client, client.ObjectKey{Namespace: management.Namespace, Name: nodes.cluster}, references, onEngine)
 	if err == nil && len(dropped) > 0 {
 		s.Errorf("No longer copied into nodes that join later, because the engine does not have them or the list is full: %s.",
 			strings.Join(dropped, ", "))
@@ -223,44 +221,75 @@ func keepImages(ctx context.Context, s *session.Session, cluster string, referen
 	return err
 }
 
-// nodesOf a cluster: the containers of its machines that run, and those that do not.
-func nodesOf(ctx context.Context, s *session.Session, cluster string) (running, stopped []string, err error) {
+// nodes of a cluster.
+type nodes struct {
+	cluster string
+	// running containers of its machines, and the names of the others.
+	running []session.Container
+	stopped []string
+	// others are the sessions on engines that have nodes, but that of the command.
+	others []*session.Session
+}
+
+func nodesOf(ctx context.Context, s *session.Session, cluster string) (nodes, error) {
+	found := nodes{cluster: cluster}
 	owner, err := s.OwnerOf(ctx, cluster)
 	if err = cmp.Or(err, s.CheckContainers()); err != nil {
-		return nil, nil, err
+		return found, err
 	}
-	containers, err := s.Records.ListContainers(ctx, owner)
+	containers, err := s.Containers(ctx, owner)
 	if err != nil {
-		return nil, nil, err
+		return found, err
 	}
 	for _, container := range containers {
-		switch {
-		case container.Labels[identity.LabelMachine] == "":
-		case container.Status == engine.StatusRunning:
-			running = append(running, container.Name)
-		default:
-			stopped = append(stopped, container.Name)
+		if container.Labels[identity.LabelMachine] == "" {
+			continue
+		}
+		if container.On != s && !slices.Contains(found.others, container.On) {
+			found.others = append(found.others, container.On)
+		}
+		if container.Status == engine.StatusRunning {
+			found.running = append(found.running, container)
+			continue
+		}
+		found.stopped = append(found.stopped, container.Name)
+	}
+	if len(found.running) == 0 {
+		return found, fmt.Errorf("cluster %q has no running nodes; see \"%s status %s\"", cluster, s.Program, cluster)
+	}
+	return found, checkArchitecture(s, found.others)
+}
+
+// loadSources into the engines of the nodes, and into the nodes.
+func loadSources(ctx context.Context, s *session.Session, sources []*nodeimages.Source, nodes nodes) error {
+	board := s.NewBoard("Loading images into nodes of cluster " + nodes.cluster)
+	defer board.Close()
+	for _, source := range sources {
+		for _, other := range nodes.others {
+			if err := copyToEngine(ctx, s, board, source, other); err != nil {
+				return fmt.Errorf("engine %q: %w", other.EngineName, err)
+			}
+		}
+		if err := loadSource(ctx, board, source, nodes.running); err != nil {
+			return err
 		}
 	}
-	if len(running) == 0 {
-		return nil, nil, fmt.Errorf("cluster %q has no running nodes; see \"%s status %s\"", cluster, s.Program, cluster)
-	}
-	return running, stopped, nil
+	return nil
 }
 
 // concurrentNodes read an image at the same time. More only compete for the disk.
 const concurrentNodes = 4
 
-func loadSource(ctx context.Context, s *session.Session, board *progress.Board, source *nodeimages.Source, nodes []string) error {
+func loadSource(ctx context.Context, board *progress.Board, source *nodeimages.Source, nodes []session.Container) error {
 	board.Waiting(source.Reference, fmt.Sprintf("loaded into 0 of %d nodes", len(nodes)))
 	var finished, copied atomic.Int32
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrentNodes)
 	for _, node := range nodes {
 		group.Go(func() error {
-			done, err := source.CopyTo(ctx, s.Engine, node)
+			done, err := source.CopyTo(ctx, node.On.Engine, node.Name)
 			if err != nil {
-				return fmt.Errorf("load %s into node %s: %w", source.Reference, node, err)
+				return fmt.Errorf("load %s into node %s: %w", source.Reference, node.Name, err)
 			}
 			if done {
 				copied.Add(1)

@@ -292,3 +292,31 @@ func TestLoadNames(t *testing.T) {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
 }
+
+// TestLoadOnEngines: each node gets an image by its engine, which has it for nodes that join later.
+func TestLoadOnEngines(t *testing.T) {
+	t.Parallel()
+	w, build, other := commandtest.Spread(t)
+	addImage(w.Engine, "app:dev", "amd64")
+	nodes := &simulatednode.Containerd{}
+	build.HandleExec(nodes.Exec)
+	other.HandleExec(nodes.Exec)
+	addImage(build, "app:dev", "amd64") // The same one.
+	loads := func(on *simulated.Engine) int {
+		return len(slices.DeleteFunc(on.Journal(), func(call simulated.Call) bool { return call.Method != "LoadImage" }))
+	}
+	commandtest.Contains(t, w.MustRun("load", "demo", "app:dev"), "app:dev: copied to 2 of 2 nodes")
+	if _, err := other.InspectImage(t.Context(), "app:dev"); err != nil || loads(build) != 0 || loads(other) != 1 {
+		t.Errorf("loaded %d times into an engine that has the image, and %d times into one that does not: %v", loads(build), loads(other), err)
+	}
+	for _, node := range []string{"demo-a", "demo-b"} {
+		if diff := cmp.Diff([]string{"docker.io/library/app:dev"}, nodes.Names(node)); diff != "" {
+			t.Errorf("images of %s (-want +got):\n%s", node, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"app:dev"}, imagesOf(t, w)); diff != "" {
+		t.Errorf("images of the ContainerCluster (-want +got):\n%s", diff)
+	}
+	w.BreakEngine("other", "connection refused")
+	commandtest.Contains(t, w.MustFail("load", "demo", "app:dev"), `engine "other": the management plane does not reach it`)
+}

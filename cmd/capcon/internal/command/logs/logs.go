@@ -84,6 +84,8 @@ func Command(a *session.App) *cobra.Command {
 // part is a log with the name it is printed under.
 type part struct {
 	logs.Log
+	// on is the session on the engine that has it.
+	on *session.Session
 	// machine whose log it is; empty = a load balancer's.
 	machine string
 	title   string
@@ -94,13 +96,10 @@ func run(ctx context.Context, s *session.Session, options options) error {
 	if err = cmp.Or(err, s.CheckContainers()); err != nil {
 		return err
 	}
-	on, err := s.Of(ctx, options.cluster)
-	if err != nil {
-		return err
-	}
-	containers, err := on.Records.ListContainers(ctx, owner)
-	if err != nil {
-		return err
+	// Those that are found are printed, whatever there is of others.
+	containers, unreached := s.Containers(ctx, owner)
+	if unreached != nil && len(containers) == 0 {
+		return unreached
 	}
 	parts, err := choose(options, containers)
 	if err != nil {
@@ -108,11 +107,11 @@ func run(ctx context.Context, s *session.Session, options options) error {
 	}
 	addSecrets(ctx, s, parts)
 	if options.follow {
-		return followAll(ctx, on, parts, options.tail)
+		return errors.Join(unreached, followAll(ctx, s, parts, options.tail))
 	}
-	var failed []error
+	failed := []error{unreached}
 	for i, one := range parts {
-		text, err := one.Read(ctx, on.Engine, options.tail)
+		text, err := one.Read(ctx, one.on.Engine, options.tail)
 		if err != nil {
 			failed = append(failed, err)
 			continue
@@ -127,7 +126,7 @@ func run(ctx context.Context, s *session.Session, options options) error {
 
 // choose the logs that were requested, machines in their order and load balancers last. That of
 // a Service goes by the Service's namespace and name.
-func choose(options options, containers []engine.Container) ([]part, error) {
+func choose(options options, containers []session.Container) ([]part, error) {
 	var nodes, others []part
 	var known []string
 	for _, container := range containers {
@@ -141,7 +140,7 @@ func choose(options options, containers []engine.Container) ([]part, error) {
 			continue
 		}
 		if isLoadBalancer {
-			others = append(others, part{Log: logs.Log{Container: container.Name, Source: logs.Console}, title: machine})
+			others = append(others, part{Log: logs.Log{Container: container.Name, Source: logs.Console}, on: container.On, title: machine})
 			continue
 		}
 		second := logs.Journal
@@ -149,7 +148,9 @@ func choose(options options, containers []engine.Container) ([]part, error) {
 			second = logs.Console
 		}
 		for _, source := range []logs.Source{logs.Bootstrap, second} {
-			nodes = append(nodes, part{logs.Log{Container: container.Name, Source: source}, machine, machine + " " + string(source)})
+			nodes = append(nodes, part{
+				Log: logs.Log{Container: container.Name, Source: source}, on: container.On, machine: machine, title: machine + " " + string(source),
+			})
 		}
 	}
 	parts := slices.Concat(nodes, others)
@@ -189,7 +190,7 @@ func followAll(ctx context.Context, s *session.Session, parts []part, tail int) 
 	failed := make([]error, len(parts))
 	for i, one := range parts {
 		all.Go(func() {
-			failed[i] = one.Follow(ctx, s.Engine, tail, s.After, func(text string) {
+			failed[i] = one.Follow(ctx, one.on.Engine, tail, s.After, func(text string) {
 				mutex.Lock()
 				defer mutex.Unlock()
 				for line := range strings.Lines(text) {
@@ -220,12 +221,8 @@ func completeMachines(a *session.App, command *cobra.Command, args []string, pre
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer s.Close()
-	on, err := s.Of(command.Context(), args[0])
-	if err != nil {
-		cobra.CompDebugln(err.Error(), false)
-		return nil, cobra.ShellCompDirectiveError
-	}
-	containers, err := on.Records.Containers(command.Context(), args[0])
+	record, _ := s.Records.Get(args[0])
+	containers, err := s.Containers(command.Context(), identity.Owner{Namespace: management.Namespace, Cluster: args[0], ID: record.OwnerID})
 	if err != nil {
 		cobra.CompDebugln(err.Error(), false)
 		return nil, cobra.ShellCompDirectiveError

@@ -237,3 +237,22 @@ func TestLogsOnEngine(t *testing.T) {
 		})
 	}
 }
+
+// TestLogsOnEngines: each log is read where its machine is, and what is not reached keeps no other from being printed.
+func TestLogsOnEngines(t *testing.T) {
+	t.Parallel()
+	w, build, other := commandtest.Spread(t)
+	for _, one := range []*simulated.Engine{build, other} {
+		one.HandleExec(func(container string, _ engine.Command) (engine.Output, error) {
+			return engine.Output{Stdout: []byte(container + " says\n")}, nil
+		})
+	}
+	commandtest.Contains(t, w.MustRun("logs", "demo"), "==> demo-a journal <==\ndemo-a says", "==> demo-b journal <==\ndemo-b says")
+	w.BreakEngine("other", "connection refused")
+	code, out, errs := w.Run("logs", "demo")
+	if code != 1 {
+		t.Errorf("logs ended with %d", code)
+	}
+	commandtest.Contains(t, out, "demo-a says")
+	commandtest.Contains(t, errs, `engine "other": the management plane does not reach it`)
+}

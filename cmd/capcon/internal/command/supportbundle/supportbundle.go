@@ -98,7 +98,7 @@ func printBundle(a *session.App, b *bundle, path string) error {
 	return nil
 }
 
-// collect all parts. One that fails is noted, and the others are collected. It reports whether the engine of the cluster was reached.
+// collect all parts. One that fails is noted, and the others are collected. It reports whether the engines of the cluster were reached.
 func collect(ctx context.Context, s *session.Session, b *bundle, name string, owner identity.Owner) (reached bool) {
 	// First: without them the other parts would have secrets.
 	b.note("objects and bootstrap data", collectObjects(ctx, s, b, name))
@@ -111,10 +111,12 @@ func collect(ctx context.Context, s *session.Session, b *bundle, name string, ow
 		b.note("engine", b.json("engine.json", describeHost(on.Info)))
 	}
 	if on != nil && owner.ID != "" {
-		b.note("containers", collectContainers(ctx, on, b, owner))
+		err = collectContainers(ctx, s, b, owner)
+		b.note("containers", err)
 	}
 	b.note("management plane", collectPlane(ctx, s, b))
-	return on != nil
+	silent := new(session.EngineError)
+	return on != nil && !errors.As(err, &silent)
 }
 
 // objectsTimeout bounds all reads of the objects: each kind is tried.
@@ -160,13 +162,10 @@ func describeHost(info engine.Info) hostDescription {
 }
 
 func collectContainers(ctx context.Context, s *session.Session, b *bundle, owner identity.Owner) error {
-	containers, err := s.Records.ListContainers(ctx, owner)
-	if err != nil {
-		return err
-	}
-	var errs []error
+	containers, err := s.Containers(ctx, owner)
+	errs := []error{err}
 	for _, container := range containers {
-		collector := artifacts.Collector{Engine: s.Engine, Write: func(name string, content []byte) error {
+		collector := artifacts.Collector{Engine: container.On.Engine, Write: func(name string, content []byte) error {
 			return b.add("containers/"+container.Name+"/"+name, content)
 		}}
 		collect := collector.Node

@@ -254,3 +254,19 @@ func TestSupportBundleOnEngine(t *testing.T) {
 		})
 	}
 }
+
+// TestBundleOfEngines: a machine on another engine is a part of the bundle, and missing if that is not reached.
+func TestBundleOfEngines(t *testing.T) {
+	w, _, _ := commandtest.Spread(t)
+	t.Chdir(t.TempDir())
+	w.MustRun("support-bundle", "demo", "--file", "whole.tar.gz")
+	w.BreakEngine("other", "connection refused")
+	commandtest.Contains(t, w.MustFail("support-bundle", "demo", "--file", "part.tar.gz"), `Not collected: containers: engine "other"`)
+	for bundle, isWhole := range map[string]bool{"whole.tar.gz": true, "part.tar.gz": false} {
+		files := readBundle(t, bundle)
+		_, hasCluster := files["containers/demo-a/container.json"]
+		if _, hasMachine := files["containers/demo-b/container.json"]; !hasCluster || hasMachine != isWhole {
+			t.Errorf("%s has demo-a: %t, demo-b: %t", bundle, hasCluster, hasMachine)
+		}
+	}
+}

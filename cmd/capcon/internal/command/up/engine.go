@@ -189,7 +189,7 @@ func (r *run) ensureImage(ctx context.Context, on *session.Session, use images.U
 	if err == nil && !present {
 		if _, present, err = images.Find(ctx, r.session.Engine, image); err == nil && present {
 			r.board.Begin(session.StepImages, fmt.Sprintf("copying %s to engine %s", image, on.EngineName))
-			err = copyImage(ctx, r.session.Engine, on.Engine, image)
+			err = images.Copy(ctx, r.session.Engine, on.Engine, image)
 		}
 	}
 	if err == nil {
@@ -197,18 +197,6 @@ func (r *run) ensureImage(ctx context.Context, on *session.Session, use images.U
 	}
 	if err != nil {
 		return fmt.Errorf("engine %q: %w", on.EngineName, err)
-	}
-	return nil
-}
-
-func copyImage(ctx context.Context, from, to engine.Images, image string) error {
-	archive, err := from.SaveImage(ctx, image)
-	if err != nil {
-		return fmt.Errorf("save image %q: %w", image, err)
-	}
-	defer archive.Close()
-	if err := to.LoadImage(ctx, archive); err != nil {
-		return fmt.Errorf("load image %q: %w", image, err)
 	}
 	return nil
 }
