@@ -35,7 +35,7 @@ func clustersCommand(a *session.App) *cobra.Command {
 	return printer{
 		use: "clusters", alias: "cluster", short: "Print the clusters of the management plane",
 		columns: []string{"NAME", "KUBERNETES", "CONTROL PLANES", "WORKERS", "STATE", "AGE"},
-		wide:    []string{"NETWORK", "API SERVER", "CLASS"},
+		wide:    []string{"NETWORK", "API SERVER", "CLASS", "ENGINE"},
 		rows:    clusterRows,
 	}.command(a)
 }
@@ -63,10 +63,11 @@ func clusterRow(s *session.Session, observed management.Observed) output.Row {
 	for _, deployment := range observed.Workers {
 		workers += ptr.Deref(deployment.Spec.Replicas, 1)
 	}
-	network, server := none, none
+	network, server, engine := none, none, none
 	if infrastructure := observed.Infrastructure; infrastructure != nil {
 		network = cmp.Or(infrastructure.Spec.Network.Name, none)
 		server = cmp.Or(management.Server(infrastructure.Spec), none)
+		engine = cmp.Or(infrastructure.Spec.EngineName, none)
 	}
 	return output.Row{
 		Object: cluster, Name: session.Shown(cluster.Namespace, cluster.Name),
@@ -74,6 +75,6 @@ func clusterRow(s *session.Session, observed management.Observed) output.Row {
 			cmp.Or(version, none), fmt.Sprintf("%d/%d", snapshot.ReadyControlPlanes, controlPlanes),
 			fmt.Sprintf("%d/%d", snapshot.ReadyWorkers, workers), snapshot.State(), age(s, cluster),
 		},
-		Wide: []string{network, server, cmp.Or(cluster.Spec.Topology.ClassRef.Name, none)},
+		Wide: []string{network, server, cmp.Or(cluster.Spec.Topology.ClassRef.Name, none), engine},
 	}
 }

@@ -27,6 +27,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -65,6 +67,18 @@ func TestGetTables(t *testing.T) {
 			commandtest.Contains(t, w.MustRun(append([]string{"get"}, tc.args...)...), tc.words...)
 		})
 	}
+}
+
+// TestGetOnEngines: the engine of a cluster, and those of its machines.
+func TestGetOnEngines(t *testing.T) {
+	t.Parallel()
+	w, _, _ := commandtest.Spread(t)
+	machine := commandtest.ReadyMachine("demo-b", clusterv1.MachineDeploymentNameLabel, "workers")
+	machine.Spec.InfrastructureRef.Name = "demo-b"
+	w.Create(machine)
+	commandtest.Contains(t, w.MustRun("get", "clusters", "-o", "wide"), "CLASS   ENGINE", "<none>  build")
+	commandtest.Contains(t, w.MustRun("get", "machines", "-o", "wide"), "CONTAINER  ENGINE", "demo-b     other")
+	commandtest.Contains(t, commandtest.WithNodes(t).MustRun("get", "clusters", "-o", "wide"), "CLASS   ENGINE\n", "<none>  <none>\n")
 }
 
 // Scripts get nothing but what they asked for.

@@ -25,6 +25,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
@@ -35,7 +36,7 @@ func machinesCommand(a *session.App) *cobra.Command {
 	return printer{
 		use: "machines", alias: "machine", short: "Print the Machines of a cluster, or of all clusters",
 		columns: []string{"NAME", "CLUSTER", "ROLE", "VERSION", "STATE", "AGE"},
-		wide:    []string{"NODE", "INTERNAL-IP", "CONTAINER"},
+		wide:    []string{"NODE", "INTERNAL-IP", "CONTAINER", "ENGINE"},
 		rows:    machineRows,
 	}.command(a)
 }
@@ -47,9 +48,9 @@ func machineRows(ctx context.Context, s *session.Session, clusters []clusterv1.C
 		if err != nil {
 			return nil, err
 		}
-		containers, machines := map[string]string{}, map[string]*clusterv1.Machine{}
+		containers, machines := map[string]infrav1.ContainerMachine{}, map[string]*clusterv1.Machine{}
 		for _, container := range observed.Containers {
-			containers[container.Name], _ = identity.ParseProviderID(container.Spec.ProviderID) // empty until it has one
+			containers[container.Name] = container
 		}
 		for j := range observed.Machines {
 			machines[observed.Machines[j].Name] = &observed.Machines[j]
@@ -62,7 +63,7 @@ func machineRows(ctx context.Context, s *session.Session, clusters []clusterv1.C
 	return rows, nil
 }
 
-func machineRow(s *session.Session, machine *clusterv1.Machine, state, container string) output.Row {
+func machineRow(s *session.Session, machine *clusterv1.Machine, state string, container infrav1.ContainerMachine) output.Row {
 	role, address := identity.RoleWorker, ""
 	if util.IsControlPlaneMachine(machine) {
 		role = identity.RoleControlPlane
@@ -72,11 +73,12 @@ func machineRow(s *session.Session, machine *clusterv1.Machine, state, container
 			address = cmp.Or(address, known.Address)
 		}
 	}
+	name, _ := identity.ParseProviderID(container.Spec.ProviderID) // empty until it has one
 	return output.Row{
 		Object: machine, Name: machine.Name,
 		Columns: []string{
 			session.Shown(machine.Namespace, machine.Spec.ClusterName), string(role), cmp.Or(machine.Spec.Version, none), state, age(s, machine),
 		},
-		Wide: []string{cmp.Or(machine.Status.NodeRef.Name, none), cmp.Or(address, none), cmp.Or(container, none)},
+		Wide: []string{cmp.Or(machine.Status.NodeRef.Name, none), cmp.Or(address, none), cmp.Or(name, none), cmp.Or(container.Annotations[infrav1.EngineNameAnnotation], none)},
 	}
 }
