@@ -61,10 +61,7 @@ func prepare(ctx context.Context, s *session.Session, b *progress.Board, name st
 // checkLost refuses to delete a cluster without objects whose containers another engine, or another
 // management cluster, may have.
 func checkLost(ctx context.Context, s *session.Session, one *deletion) error {
-	if one.force {
-		return nil
-	}
-	if err := one.findEngine(ctx, s); err != nil {
+	if err := one.findEngine(ctx, s); err != nil || one.force {
 		return err
 	}
 	containers, err := one.on.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
@@ -95,7 +92,7 @@ func deleteCluster(ctx context.Context, s *session.Session, b *progress.Board, o
 	if err := waitGone(ctx, s, b, one); err != nil {
 		return err
 	}
-	b.Finished(step, "deleted")
+	b.Finished(step, one.finished(s.Program, "deleted"))
 	s.Records.ForgetOwner(one.name, one.record.OwnerID)
 	return reportVolume(ctx, s, b, one)
 }
@@ -172,7 +169,7 @@ func prepareLost(ctx context.Context, s *session.Session, b *progress.Board, nam
 		}
 	}
 	s.Records.ForgetOwner(name, record.OwnerID)
-	b.Finished("cluster "+name, "not found: there is neither a management cluster nor a container of the cluster on "+s.Connected)
+	b.Finished("cluster "+name, one.finished(s.Program, "not found: there is neither a management cluster nor a container of the cluster on "+s.Connected))
 	return nil, nil
 }
 

@@ -80,7 +80,8 @@ func Command(a *session.App) *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.BoolVar(&options.all, "all", false, "delete every cluster")
-	flags.BoolVar(&options.force, "force", false, "also delete containers of a cluster that another management cluster may have now, and the objects of one whose engine was lost")
+	flags.BoolVar(&options.force, "force", false, "also delete containers of a cluster that another management cluster may have now, the objects of one whose engine was lost,\n"+
+		"and the record of one without objects whose ContainerEngine is not reached")
 	flags.BoolVar(&options.keepPlane, "keep-plane", false, "keep the management plane when no cluster is left")
 	options.kubeconfig.AddFile(flags, "file to remove the context of the cluster from")
 	session.AddTimeout(command, &options.timeout)

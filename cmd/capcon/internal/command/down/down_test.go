@@ -175,7 +175,8 @@ func TestDownOfAnEngine(t *testing.T) {
 	}
 	running := w.Plane.Current
 	w.Plane.Current = plane.State{}
-	commandtest.Contains(t, w.MustFail("down", "demo"), `engine "build": its credentials are in the management cluster`)
+	commandtest.Contains(t, w.MustFail("down", "demo"), `cluster "demo" was not deleted: engine "build": its credentials were in the management plane, which is gone`,
+		"capcon plane up", "capcon engine add build ENDPOINT", "capcon down demo --force", "capcon gc --owner demo-id --yes")
 	if w.Record().EngineName != "build" {
 		t.Error("the record is gone")
 	}
@@ -186,6 +187,63 @@ func TestDownOfAnEngine(t *testing.T) {
 	w.MustRun("down", "demo", "--keep-plane")
 	if left := must.Get(build.ListContainers(t.Context(), nil))(t); len(left) > 0 {
 		t.Errorf("left are %v", left)
+	}
+}
+
+// TestDownOfALostEngine: with --force, the record of a cluster without objects goes, and what leads to its containers is said.
+func TestDownOfALostEngine(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		reason string
+		change func(w *commandtest.World)
+		isKept bool
+		want   []string
+	}{
+		"PlaneLost": {
+			reason: "The credentials of the engine went with the management plane.", isKept: true,
+			change: func(w *commandtest.World) { w.Plane.Current = plane.State{} },
+			want:   []string{`record deleted; what engine "build" has of the cluster is kept`, "capcon gc --owner demo-id --yes"},
+		},
+		"EngineLost": {
+			reason: "The management plane does not reach the engine.", isKept: true,
+			change: func(w *commandtest.World) { w.BreakEngine("build", "connection refused") },
+			want:   []string{`record deleted; what engine "build" has of the cluster is kept`, "capcon gc --owner demo-id --yes"},
+		},
+		"Reached": {
+			reason: "There is nothing to keep.", change: func(*commandtest.World) {}, want: []string{"cluster demo: deleted"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, build := commandtest.WithEngine(t)
+			must.Succeed(t, w.Client.Delete(t.Context(), w.Cluster()))
+			must.Succeed(t, w.Client.Delete(t.Context(), commandtest.ContainerCluster("demo", "")))
+			must.Succeed(t, w.Directory().Save("demo", state.Cluster{OwnerID: "demo-id", EngineName: "build", Plane: "another one"}))
+			tc.change(w)
+			commandtest.Contains(t, w.MustFail("down", "demo", "--keep-plane"), "capcon down demo --force")
+			commandtest.Contains(t, w.MustRun("down", "demo", "--force", "--keep-plane"), tc.want...)
+			if left := must.Get(build.ListContainers(t.Context(), nil))(t); (len(left) > 0) != tc.isKept {
+				t.Errorf("%s left are %v", tc.reason, left)
+			}
+			if record := w.Record(); record.OwnerID != "" {
+				t.Errorf("%s the record is %+v", tc.reason, record)
+			}
+		})
+	}
+}
+
+// TestForceKeepsTheEngineOfAnObject: which engine a ContainerEngine is, its clusters say; whether it is lost, its object.
+func TestForceKeepsTheEngineOfAnObject(t *testing.T) {
+	t.Parallel()
+	w, _ := commandtest.WithEngine(t)
+	commandtest.Update(w, "demo", &clusterv1.Cluster{}, func(cluster *clusterv1.Cluster) { cluster.Finalizers = []string{clusterv1.ClusterFinalizer} })
+	commandtest.Update(w, "demo", &infrav1.ContainerCluster{}, func(cluster *infrav1.ContainerCluster) {
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, infrav1.EngineAnnotation, "build")
+	})
+	w.MustFail("down", "demo", "--force", "--timeout", "100ms")
+	cluster := &infrav1.ContainerCluster{}
+	if w.Get("demo", cluster); cluster.Annotations[infrav1.EngineAnnotation] != "build" {
+		t.Errorf("annotations: %v", cluster.Annotations)
 	}
 }
 

@@ -130,7 +130,9 @@ func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *
 	if err != nil {
 		return leftoverState{}, err
 	}
-	if one.force && len(containers) == 0 && observed.Infrastructure != nil && s.Info.StorageID != "" {
+	// The containers of a cluster on a ContainerEngine are not looked for here: that an engine is lost, its object says.
+	here := observed.Infrastructure != nil && observed.Infrastructure.Spec.EngineName == "" && s.Info.StorageID != ""
+	if one.force && len(containers) == 0 && here {
 		if err := management.ForgetEngine(ctx, s.Client, observed.Infrastructure, s.Info.StorageID); err != nil {
 			return leftoverState{}, err
 		}
