@@ -47,7 +47,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/test/world"
 )
 
-// api is an API server in memory, whose informers are told of each write before it returns.
+// api is an API server in memory, whose informers report each write before it returns.
 type api struct {
 	// WithWatch is what controllers use, and store what they do not notice.
 	client.WithWatch
@@ -93,7 +93,7 @@ func newAPI(scheme *runtime.Scheme) *api {
 // RESTMapper implements client.Client.
 func (a *api) RESTMapper() meta.RESTMapper { return a.mapper }
 
-// write an object, and tell the informer of its kind.
+// write an object, and notify the informer of its kind.
 func (a *api) write(ctx context.Context, object client.Object, effect func() error) error {
 	gvk, err := apiutil.GVKForObject(object, a.Scheme())
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *api) write(ctx context.Context, object client.Object, effect func() err
 	if err != nil {
 		return err
 	}
-	a.informer(gvk).tell(a.numbered(gvk, before, after))
+	a.informer(gvk).notify(a.numbered(gvk, before, after))
 	return nil
 }
 
@@ -180,8 +180,8 @@ type informer struct {
 	mutex sync.RWMutex
 }
 
-// tell handlers of a write. nil = there is no such object.
-func (i *informer) tell(before, after client.Object) {
+// notify handlers of a write. nil = there is no such object.
+func (i *informer) notify(before, after client.Object) {
 	i.mutex.RLock()
 	defer i.mutex.RUnlock()
 	switch {

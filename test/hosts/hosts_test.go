@@ -38,7 +38,7 @@ const (
 
 	// tolerance of the calls for a machine: workers that are busy with other engines look at an object once after several
 	// changes, or after each.
-	tolerance = 0.2
+	tolerance = 0.3
 	// maxHeap and maxGoroutines of the manager for an engine.
 	maxHeap, maxGoroutines = 128 << 10, 4
 )
