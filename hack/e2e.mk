@@ -120,6 +120,10 @@ Soak: ## 200 changes of control planes below clients that never pause (CHANGES=2
 Upgrade: ## Upgrade capcon and its management plane from an earlier commit, with a live cluster (FROM=commit)
 	@hack/e2e-upgrade.sh
 
+MemoryPlane: ## A management plane whose clusters are in memory, and the loss of its container
+	@$(MAKE) images-load IMAGES="plane-memory haproxy"
+	@$(CLUSTER) $@
+
 ##@ Specs and conformance
 
 cluster-api: ## Cluster API's own e2e specs on this provider (MANAGEMENT=kind|plane FOCUS="KCP remediation" REPEAT=20 IP_FAMILY=dual: for kind)

@@ -52,6 +52,8 @@ func nodeRows(ctx context.Context, s *session.Session, clusters []clusterv1.Clus
 		nodes, err := nodesOf(ctx, s, cluster)
 		if _, stopped := cluster.Annotations[infrav1.StoppedAnnotation]; stopped && err != nil {
 			failed = append(failed, fmt.Errorf("nodes of cluster %q: it is stopped; start it with \"%s start %s\"", cluster.Name, s.Program, cluster.Name))
+		} else if err != nil && s.InMemory {
+			failed = append(failed, fmt.Errorf("nodes of cluster %q: %w; it is in memory, and reached while \"%s tunnel\" runs", cluster.Name, err, s.Program))
 		} else if err != nil {
 			failed = append(failed, fmt.Errorf("nodes of cluster %q: %w; see \"%s status %s\"", cluster.Name, err, s.Program, cluster.Name))
 		}
