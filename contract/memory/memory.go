@@ -22,8 +22,12 @@ package memory
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/netip"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -74,10 +78,8 @@ func New(ctx context.Context, host string) (*Clusters, error) {
 	if err := objects.Start(ctx); err != nil {
 		return nil, fmt.Errorf("start objects in memory: %w", err)
 	}
-	endpoints, err := inmemoryserver.NewWorkloadClustersMux(objects, host, inmemoryserver.CustomPorts{
-		// The debug server has any port.
-		MinPort: inmemoryserver.DefaultMinPort, MaxPort: inmemoryserver.DefaultMaxPort,
-	})
+	// Its debug server has any port.
+	endpoints, err := inmemoryserver.NewWorkloadClustersMux(objects, host, inmemoryserver.CustomPorts{})
 	if err != nil {
 		return nil, fmt.Errorf("start endpoints of clusters in memory: %w", err)
 	}
@@ -86,10 +88,45 @@ func New(ctx context.Context, host string) (*Clusters, error) {
 	return &Clusters{objects: objects, endpoints: endpoints}, nil
 }
 
-// Balance creates a load balancer for a cluster that has none. It returns its port, where an API server answers
+// Host of all endpoints.
+func (c *Clusters) Host() string { return c.endpoints.Host() }
+
+// Create creates what has a name: the load balancer NAMESPACE/CLUSTER, whose port it returns, or a server
+// NAMESPACE/CLUSTER/NAME. The server boots with its bootstrap data, a cloud-config with kubeadm's configuration v1beta4; without
+// that, it does nothing. It can be repeated.
+func (c *Clusters) Create(ctx context.Context, name string, data []byte) (port int32, err error) {
+	cluster, node := split(name)
+	if node == "" {
+		return c.balance(cluster)
+	}
+	return 0, c.boot(ctx, server{cluster, node, data})
+}
+
+// Delete deletes what has a name, if it exists.
+func (c *Clusters) Delete(ctx context.Context, name string) error {
+	cluster, node := split(name)
+	if node == "" {
+		return c.unbalance(cluster)
+	}
+	return c.remove(ctx, server{cluster: cluster, name: node})
+}
+
+// split the name of a server; that of a load balancer is the cluster's.
+func split(name string) (cluster, node string) {
+	if strings.Count(name, "/") < 2 {
+		return name, ""
+	}
+	return path.Dir(name), path.Base(name)
+}
+
+// balance creates a load balancer for a cluster that has none. It returns its port, where an API server answers
 // once a control plane has booted.
-func (c *Clusters) Balance(cluster string) (int32, error) {
-	endpoint, err := c.endpoints.InitWorkloadClusterListener(cluster, 0)
+func (c *Clusters) balance(cluster string) (int32, error) {
+	free, err := freePort()
+	if err != nil {
+		return 0, err
+	}
+	endpoint, err := c.endpoints.InitWorkloadClusterListener(cluster, free)
 	if err != nil {
 		return 0, fmt.Errorf("create load balancer: %w", err)
 	}
@@ -100,8 +137,22 @@ func (c *Clusters) Balance(cluster string) (int32, error) {
 	return endpoint.Port(), nil
 }
 
-// Unbalance deletes the load balancer of a cluster, and with it the cluster.
-func (c *Clusters) Unbalance(cluster string) error {
+// freePort is one that nobody listens on. The mux counts from a first one.
+func freePort() (int32, error) {
+	listener, err := net.ListenTCP("tcp", nil)
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer listener.Close()
+	address, err := netip.ParseAddrPort(listener.Addr().String())
+	if err != nil {
+		return 0, fmt.Errorf("read address: %w", err)
+	}
+	return int32(address.Port()), nil
+}
+
+// unbalance deletes the load balancer of a cluster, and with it the cluster.
+func (c *Clusters) unbalance(cluster string) error {
 	if err := c.endpoints.DeleteWorkloadClusterListener(cluster); err != nil {
 		return fmt.Errorf("delete load balancer: %w", err)
 	}
@@ -109,23 +160,22 @@ func (c *Clusters) Unbalance(cluster string) error {
 	return nil
 }
 
-// Server that boots.
-type Server struct {
-	// Cluster is the name of the load balancer, and Name that of the server, which its Node has too.
-	Cluster, Name string
-	// Data is what the bootstrap provider wrote, a cloud-config with kubeadm's configuration v1beta4. Without that, nothing boots.
-	Data []byte
+// server that boots.
+type server struct {
+	// cluster is the name of the load balancer, and name that of the server, which its Node has too.
+	cluster, name string
+	data          []byte
 }
 
-// Boot does what kubeadm and the kubelet do at the first boot of a server. It can be repeated.
-func (c *Clusters) Boot(ctx context.Context, server Server) error {
-	data, err := read(server.Data, server.Name)
+// boot does what kubeadm and the kubelet do at the first boot of a server. It can be repeated.
+func (c *Clusters) boot(ctx context.Context, s server) error {
+	data, err := read(s.data, s.name)
 	if err != nil || !data.kubeadm {
 		return err
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	objects := []client.Object{node(server.Name, data)}
+	objects := []client.Object{node(s.name, data)}
 	if data.clusterConfiguration != "" {
 		objects = append(objects, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "kubeadm-config"},
@@ -133,12 +183,12 @@ func (c *Clusters) Boot(ctx context.Context, server Server) error {
 		})
 	}
 	if data.controlPlane() {
-		annotations, err := c.join(ctx, server)
+		annotations, err := c.join(ctx, s)
 		if err != nil {
 			return err
 		}
 		for _, component := range components() {
-			object := pod(server, component)
+			object := pod(s, component)
 			if component == etcd {
 				object.Annotations = annotations
 			}
@@ -146,17 +196,17 @@ func (c *Clusters) Boot(ctx context.Context, server Server) error {
 		}
 	}
 	for _, object := range objects {
-		if err := c.client(server.Cluster).Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+		if err := c.client(s.cluster).Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
 		}
 	}
 	if !data.controlPlane() {
 		return nil
 	}
-	if err := c.endpoints.AddEtcdMember(server.Cluster, pod(server, etcd).Name, data.etcdCA.certificate, data.etcdCA.key); err != nil {
+	if err := c.endpoints.AddEtcdMember(s.cluster, pod(s, etcd).Name, data.etcdCA.certificate, data.etcdCA.key); err != nil {
 		return fmt.Errorf("start member of etcd: %w", err)
 	}
-	if err := c.endpoints.AddAPIServer(server.Cluster, pod(server, apiServer).Name, data.clusterCA.certificate, data.clusterCA.key); err != nil {
+	if err := c.endpoints.AddAPIServer(s.cluster, pod(s, apiServer).Name, data.clusterCA.certificate, data.clusterCA.key); err != nil {
 		return fmt.Errorf("start API server: %w", err)
 	}
 	return nil
@@ -164,9 +214,9 @@ func (c *Clusters) Boot(ctx context.Context, server Server) error {
 
 // join is what makes the Pod of etcd a member. The first one leads; KubeadmControlPlane moves that before it deletes
 // the server.
-func (c *Clusters) join(ctx context.Context, server Server) (map[string]string, error) {
+func (c *Clusters) join(ctx context.Context, s server) (map[string]string, error) {
 	pods := &corev1.PodList{}
-	if err := c.client(server.Cluster).List(ctx, pods, client.InNamespace(metav1.NamespaceSystem), client.MatchingLabels{"component": etcd}); err != nil {
+	if err := c.client(s.cluster).List(ctx, pods, client.InNamespace(metav1.NamespaceSystem), client.MatchingLabels{"component": etcd}); err != nil {
 		return nil, fmt.Errorf("list members of etcd: %w", err)
 	}
 	c.members++
@@ -182,23 +232,22 @@ func isMember(pod corev1.Pod) bool {
 	return !removed
 }
 
-// Remove a server. Its Node is Cluster API's to delete, and its member of etcd that of KubeadmControlPlane.
-func (c *Clusters) Remove(ctx context.Context, cluster, name string) error {
+// remove a server. Its Node is Cluster API's to delete, and its member of etcd that of KubeadmControlPlane.
+func (c *Clusters) remove(ctx context.Context, s server) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	server := Server{Cluster: cluster, Name: name}
-	if !c.endpoints.HasAPIServer(cluster, pod(server, apiServer).Name) {
+	if !c.endpoints.HasAPIServer(s.cluster, pod(s, apiServer).Name) {
 		return nil
 	}
 	for _, component := range components() {
-		if err := c.client(cluster).Delete(ctx, pod(server, component)); client.IgnoreNotFound(err) != nil {
+		if err := c.client(s.cluster).Delete(ctx, pod(s, component)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("delete Pod of %s: %w", component, err)
 		}
 	}
-	if err := c.endpoints.DeleteEtcdMember(cluster, pod(server, etcd).Name); err != nil {
+	if err := c.endpoints.DeleteEtcdMember(s.cluster, pod(s, etcd).Name); err != nil {
 		return fmt.Errorf("stop member of etcd: %w", err)
 	}
-	if err := c.endpoints.DeleteAPIServer(cluster, pod(server, apiServer).Name); err != nil {
+	if err := c.endpoints.DeleteAPIServer(s.cluster, pod(s, apiServer).Name); err != nil {
 		return fmt.Errorf("stop API server: %w", err)
 	}
 	return nil
@@ -229,13 +278,13 @@ func node(name string, data bootstrapData) *corev1.Node {
 }
 
 // pod of a component of a control plane.
-func pod(server Server, component string) *corev1.Pod {
+func pod(s server, component string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: metav1.NamespaceSystem, Name: component + "-" + server.Name,
+			Namespace: metav1.NamespaceSystem, Name: component + "-" + s.name,
 			Labels: map[string]string{"component": component, "tier": "control-plane"},
 		},
-		Spec: corev1.PodSpec{NodeName: server.Name},
+		Spec: corev1.PodSpec{NodeName: s.name},
 		Status: corev1.PodStatus{
 			Phase:      corev1.PodRunning,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.Now()}},

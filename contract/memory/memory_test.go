@@ -72,7 +72,7 @@ func TestServersBecomeNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := clusters.Balance(cluster)
+	port, err := clusters.Create(ctx, cluster, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestServersBecomeNodes(t *testing.T) {
 		"control-plane": cloudConfig(t, "InitConfiguration", authorities.AsFiles()...),
 	} {
 		for range 2 {
-			if err := clusters.Boot(ctx, memory.Server{Cluster: cluster, Name: name, Data: data}); err != nil {
+			if _, err := clusters.Create(ctx, cluster+"/"+name, data); err != nil {
 				t.Fatalf("boot %s: %v", name, err)
 			}
 		}
@@ -112,7 +112,7 @@ func TestServersBecomeNodes(t *testing.T) {
 	}
 
 	for _, name := range []string{"server", "worker", "control-plane", "control-plane"} {
-		if err := clusters.Remove(ctx, cluster, name); err != nil {
+		if err := clusters.Delete(ctx, cluster+"/"+name); err != nil {
 			t.Fatalf("remove %s: %v", name, err)
 		}
 	}
@@ -120,13 +120,13 @@ func TestServersBecomeNodes(t *testing.T) {
 		t.Error("An API server answers that no server runs")
 	}
 	for range 2 {
-		if err := clusters.Unbalance(cluster); err != nil {
+		if err := clusters.Delete(ctx, cluster); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-func TestBootRefuses(t *testing.T) {
+func TestCreateRefuses(t *testing.T) {
 	t.Parallel()
 	clusters, err := memory.New(t.Context(), host)
 	if err != nil {
@@ -143,7 +143,7 @@ func TestBootRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := clusters.Boot(t.Context(), memory.Server{Cluster: cluster, Name: "a", Data: test.data})
+			_, err := clusters.Create(t.Context(), cluster+"/a", test.data)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("want %q, got: %v", test.want, err)
 			}
