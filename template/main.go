@@ -40,6 +40,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/capi-samples/cluster-api-provider-container/contract/memory"
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/template/api/v1alpha1"
 	"github.com/capi-samples/cluster-api-provider-container/template/controllers"
 	"github.com/capi-samples/cluster-api-provider-container/template/servers"
@@ -54,6 +55,7 @@ type options struct {
 	webhookCertDir string
 	healthAddress  string
 	leaderElect    bool
+	host           string
 	// several managers run in this process, as in tests.
 	several bool
 }
@@ -61,23 +63,31 @@ type options struct {
 func main() {
 	opts := options{}
 	pflag.StringVar(&opts.namespace, "namespace", "", "Namespace whose objects are reconciled; empty means all.")
-	pflag.IntVar(&opts.webhookPort, "webhook-port", 9443, "Port of the webhook server.")
+	pflag.IntVar(&opts.webhookPort, "webhook-port", 9443, "Port of the webhook server; 0 means no webhooks.")
 	pflag.StringVar(&opts.webhookCertDir, "webhook-cert-dir", "/tmp/k8s-webhook-server/serving-certs/", "Directory of the webhook server's certificate.")
 	pflag.StringVar(&opts.healthAddress, "health-addr", ":9440", "Address of /healthz and /readyz.")
 	pflag.BoolVar(&opts.leaderElect, "leader-elect", false, "Let only one of several managers be active at a time.")
+	pflag.StringVar(&opts.host, "memory-host", "127.0.0.1", "Where Cluster API reaches this process, as the host of clusters in memory.")
 	pflag.CommandLine.AddGoFlagSet(flag.CommandLine)
 	pflag.Parse()
 	ctrl.SetLogger(klog.Background())
-	ctx := ctrl.SetupSignalHandler()
-	cfg, err := ctrl.GetConfig()
-	if err == nil {
-		// The fake loses its servers when the process ends: replace it with a client of your API.
-		err = run(ctx, cfg, opts, servers.NewFake())
-	}
-	if err != nil {
+	if err := start(ctrl.SetupSignalHandler(), opts); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(1)
 	}
+}
+
+func start(ctx context.Context, opts options) error {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	clusters, err := memory.New(ctx, opts.host)
+	if err != nil {
+		return err
+	}
+	// Both lose what they have when the process ends: replace them with a client of your API.
+	return run(ctx, cfg, opts, servers.Memory{Servers: servers.NewFake(), Clusters: clusters})
 }
 
 // run runs the manager until ctx ends.
@@ -91,6 +101,9 @@ func run(ctx context.Context, cfg *rest.Config, opts options, infrastructure ser
 	}
 	if err := (&controllers.MachineReconciler{Client: mgr.GetClient(), Servers: infrastructure}).SetupWithManager(ctx, mgr); err != nil {
 		return fmt.Errorf("set up SampleMachine controller: %w", err)
+	}
+	if opts.webhookPort == 0 {
+		return mgr.Start(ctx)
 	}
 	if err := (&webhooks.MachineTemplates{}).SetupWithManager(mgr); err != nil {
 		return fmt.Errorf("set up webhooks: %w", err)

@@ -157,7 +157,7 @@ func (p *provider) write(template fs.FS, directory string) (int, error) {
 			return err
 		}
 		if !isGenerated(name) {
-			count += lines(strings.TrimPrefix(string(content), string(header)))
+			count += lines(withoutHeader(string(content), string(header)))
 		}
 		text := rename.Replace(string(content))
 		return writeFile(filepath.Join(directory, filepath.FromSlash(rename.Replace(name))), text)
@@ -188,6 +188,18 @@ func relative(from, to string) (string, error) {
 		found = "./" + found
 	}
 	return found, err
+}
+
+// withoutHeader is the text of a file without the license, which begins it as a comment of its language.
+func withoutHeader(text, header string) string {
+	if rest, found := strings.CutPrefix(text, header); found {
+		return rest
+	}
+	const license = "# limitations under the License.\n"
+	if _, rest, found := strings.Cut(text, license); found && strings.HasPrefix(text, "# Copyright") {
+		return rest
+	}
+	return text
 }
 
 // lines of a text that are not blank.

@@ -103,7 +103,7 @@ func (r *ClusterReconciler) Reconcile(ctx context.Context, req ctrl.Request) (_ 
 
 func (r *ClusterReconciler) reconcileNormal(ctx context.Context, cluster *clusterv1.Cluster, infra *infrav1.SampleCluster) error {
 	name := loadBalancer(cluster)
-	if err := r.Servers.Create(ctx, servers.Server{Name: name}); err != nil {
+	if err := r.Servers.Create(ctx, servers.Server{Name: name, Port: apiServerPort}); err != nil {
 		return fmt.Errorf("create load balancer: %w", err)
 	}
 	server, err := r.Servers.Get(ctx, name)
@@ -112,7 +112,7 @@ func (r *ClusterReconciler) reconcileNormal(ctx context.Context, cluster *cluste
 	}
 	// Cluster API reads it once: it is kept.
 	if infra.Spec.ControlPlaneEndpoint.Host == "" {
-		infra.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: server.Address, Port: apiServerPort}
+		infra.Spec.ControlPlaneEndpoint = infrav1.APIEndpoint{Host: server.Address, Port: server.Port}
 	}
 	infra.Status.Initialization.Provisioned = ptr.To(true)
 	conditions.Set(infra, metav1.Condition{Type: clusterv1.ReadyCondition, Status: metav1.ConditionTrue, Reason: clusterv1.ReadyReason})

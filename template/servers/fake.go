@@ -17,6 +17,7 @@ limitations under the License.
 package servers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -40,7 +41,7 @@ func (f *Fake) Create(_ context.Context, server Server) error {
 	defer f.mutex.Unlock()
 	if _, found := f.servers[server.Name]; !found {
 		f.created++
-		server.Address = fmt.Sprintf("10.0.%d.%d", f.created/256, f.created%256)
+		server.Address = cmp.Or(server.Address, fmt.Sprintf("10.0.%d.%d", f.created/256, f.created%256))
 		f.servers[server.Name] = server
 	}
 	return nil

@@ -33,6 +33,8 @@ type Server struct {
 	Size string
 	// UserData is the bootstrap data, which has secrets.
 	UserData []byte
+	// Port of a load balancer, which the infrastructure may change; servers have none.
+	Port int32
 	// Address is set by the infrastructure.
 	Address string
 }
