@@ -175,7 +175,7 @@ RemoteEngineTLS: ## The same through TLS, on Docker
 Engines: ## Clusters on a second engine, which stops, returns, gets other credentials and is lost, on Docker
 	@$(CLUSTER) $@
 
-Span: ## The engines of three hosts with one network over all of them, which lose their power or are cut off, on Docker
+Span: ## One cluster over three hosts, of which that with the load balancer and another one are lost under load, on Docker
 	@$(CLUSTER) $@
 
 list-many: ## List a thousand containers (LIST_SIZE=1000)

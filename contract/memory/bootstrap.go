@@ -38,7 +38,7 @@ var (
 type bootstrapData struct {
 	kubeadm              bool
 	clusterConfiguration string
-	// providerID that the kubelet is told.
+	// providerID of the kubelet's configuration.
 	providerID string
 	// clusterCA and etcdCA of a control plane; others have none.
 	clusterCA, etcdCA authority

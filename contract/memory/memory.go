@@ -137,7 +137,7 @@ func (c *Clusters) balance(cluster string) (int32, error) {
 	return endpoint.Port(), nil
 }
 
-// freePort is one that nobody listens on. The mux counts from a first one.
+// freePort is one on which no process listens. The mux counts from a first one.
 func freePort() (int32, error) {
 	listener, err := net.ListenTCP("tcp", nil)
 	if err != nil {

@@ -125,7 +125,7 @@ func (s *spanTest) losesPower(t *testing.T) {
 	}
 }
 
-// cutOff: nobody reaches it, and its containers run.
+// cutOff: it is not reached, and its containers run.
 func (s *spanTest) cutOff(t *testing.T) {
 	lost, other := s.hosts[2], s.hosts[0]
 	started := lost.Docker(t, "inspect", "--format", "{{.State.StartedAt}}", spanServer)

@@ -116,6 +116,9 @@ func (s *spanTest) loseHost(t *testing.T, name string) {
 		t.Errorf("host %s is lost, and the load balancer is on %s, before on %s", name, got, home)
 	}
 	t.Logf("host %s with the load balancer %t: lost %s after its end; %s", name, name == home, declared.Sub(killed).Round(time.Second), availability)
+	if outage := availability.LongestOutage(); name == home {
+		t.Logf("the API server responds %s after that", outage.Start.Add(outage.Duration).Sub(declared).Round(100*time.Millisecond))
+	}
 	capcontest.EventuallyWithin(t, replaced, "the control plane is replaced on another host", func(ctx context.Context) (string, error) {
 		machines := &infrav1.ContainerMachineList{}
 		if err := s.api.List(ctx, machines, client.MatchingLabels{clusterv1.ClusterNameLabel: spanCluster}); err != nil {

@@ -207,7 +207,7 @@ func (h *Host) Start(t *testing.T) {
 	})
 }
 
-// Kill it with all its containers, as a loss of power does: nobody hears of it.
+// Kill it with all its containers, as a loss of power does: no connection is closed.
 func (h *Host) Kill(t *testing.T) {
 	t.Helper()
 	h.Unplug(t)
@@ -236,7 +236,7 @@ func (h *Host) Resume(t *testing.T) {
 	must.Succeed(t, h.process.Process.Signal(syscall.SIGCONT))
 }
 
-// Unplug it: its engine and its containers run, and nobody reaches them.
+// Unplug it: its engine and its containers run, and are not reached.
 func (h *Host) Unplug(t *testing.T) {
 	t.Helper()
 	Shell(t, fmt.Sprintf("ip -n %s link set dev %s down", lanNamespace, h.Name))
@@ -303,7 +303,7 @@ type Authority struct {
 // Credentials are files: the authority of the engine, and the certificate of a client with its key.
 type Credentials struct{ authority, certificate string }
 
-// NewAuthority that nobody trusts yet.
+// NewAuthority that no engine trusts yet.
 func NewAuthority(t *testing.T) Authority {
 	t.Helper()
 	directory := t.TempDir()
