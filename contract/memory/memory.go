@@ -143,7 +143,7 @@ func freePort() (int32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	address, err := netip.ParseAddrPort(listener.Addr().String())
 	if err != nil {
 		return 0, fmt.Errorf("read address: %w", err)
@@ -182,26 +182,15 @@ func (c *Clusters) boot(ctx context.Context, s server) error {
 			Data:       map[string]string{"ClusterConfiguration": data.clusterConfiguration},
 		})
 	}
-	if data.controlPlane() {
-		annotations, err := c.join(ctx, s)
-		if err != nil {
-			return err
-		}
-		for _, component := range components() {
-			object := pod(s, component)
-			if component == etcd {
-				object.Annotations = annotations
-			}
-			objects = append(objects, object)
-		}
-	}
-	for _, object := range objects {
-		if err := c.client(s.cluster).Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
-		}
-	}
 	if !data.controlPlane() {
-		return nil
+		return c.create(ctx, s, objects)
+	}
+	pods, err := c.pods(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := c.create(ctx, s, append(objects, pods...)); err != nil {
+		return err
 	}
 	if err := c.endpoints.AddEtcdMember(s.cluster, pod(s, etcd).Name, data.etcdCA.certificate, data.etcdCA.key); err != nil {
 		return fmt.Errorf("start member of etcd: %w", err)
@@ -210,6 +199,33 @@ func (c *Clusters) boot(ctx context.Context, s server) error {
 		return fmt.Errorf("start API server: %w", err)
 	}
 	return nil
+}
+
+// create the objects that are not there.
+func (c *Clusters) create(ctx context.Context, s server, objects []client.Object) error {
+	for _, object := range objects {
+		if err := c.client(s.cluster).Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create %T %s: %w", object, object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// pods of a control plane.
+func (c *Clusters) pods(ctx context.Context, s server) ([]client.Object, error) {
+	annotations, err := c.join(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var pods []client.Object
+	for _, component := range components() {
+		object := pod(s, component)
+		if component == etcd {
+			object.Annotations = annotations
+		}
+		pods = append(pods, object)
+	}
+	return pods, nil
 }
 
 // join is what makes the Pod of etcd a member. The first one leads; KubeadmControlPlane moves that before it deletes

@@ -140,7 +140,7 @@ func (a *api) numbered(gvk schema.GroupVersionKind, before, after client.Object)
 		before.SetGeneration(a.generations[gvk.String()+client.ObjectKeyFromObject(before).String()])
 	}
 	if after == nil {
-		return before, after
+		return before, nil
 	}
 	key := gvk.String() + client.ObjectKeyFromObject(after).String()
 	if before == nil || specOf(before) != specOf(after) || before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() {
