@@ -192,4 +192,3 @@ func (s *spanTest) etcdIsHealthy(t *testing.T) {
 		return "", nil
 	})
 }
-
