@@ -292,6 +292,36 @@ func TestHostLost(t *testing.T) {
 	}
 }
 
+// TestLoadBalancerMoved: its user moves it to another engine. What a lost one may have of it is removed when that is back.
+func TestLoadBalancerMoved(t *testing.T) {
+	t.Parallel()
+	w := newSpanWorld(t)
+	balancer := builders.Owner().LoadBalancerContainer()
+	home := w.cluster().Spec.EngineName
+	rest := slices.DeleteFunc(hosts(), func(host string) bool { return host == home })
+	move := func(to string) {
+		t.Helper()
+		world.Edit(w.World, builders.Cluster, &infrav1.ContainerCluster{}, func(c *infrav1.ContainerCluster) { c.Spec.EngineName = to })
+		w.look()
+		if got := w.cluster().Spec.EngineName; got != to || !w.has(to, balancer) {
+			t.Errorf("the load balancer is on %s, want %s", got, to)
+		}
+	}
+	move(rest[0])
+	if w.has(home, balancer) {
+		t.Errorf("%s still has the load balancer", home)
+	}
+	w.byHost[rest[0]].Down()
+	w.setLost(rest[0], true)
+	move(rest[1])
+	w.byHost[rest[0]].Up()
+	w.setLost(rest[0], false)
+	w.look()
+	if w.has(rest[0], balancer) || !w.has(rest[1], balancer) {
+		t.Errorf("%s has the load balancer: %t; %s: %t", rest[0], w.has(rest[0], balancer), rest[1], w.has(rest[1], balancer))
+	}
+}
+
 // TestClusterOverSeveralEnginesDeleted: it is removed from all of them, and what a lost one has is recorded.
 func TestClusterOverSeveralEnginesDeleted(t *testing.T) {
 	t.Parallel()

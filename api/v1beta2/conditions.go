@@ -39,8 +39,9 @@ const (
 	// EngineInMaintenanceReason: no cluster is created on the engine, because spec.maintenance of the
 	// ContainerEngine is true.
 	EngineInMaintenanceReason = "EngineInMaintenance"
-	// EngineNotChosenReason: no ContainerEngine that spec.engineSelector selects is ready and has the capacity
-	// for the cluster. The message says of each why; the controller retries.
+	// EngineNotChosenReason: no ContainerEngine that spec.engineSelector selects, or spec.engineNames names, is ready and
+	// has the capacity for the cluster. The message says of each why; the controller retries. Also of a machine of a cluster
+	// over several engines.
 	EngineNotChosenReason = "EngineNotChosen"
 	// EngineChangedReason: the engine that responds is not the one on which the cluster was created.
 	// Whether containers that are not found still exist is unknown. Also on other conditions.

@@ -41,34 +41,15 @@ import (
 
 // A cluster over several engines has its load balancer on one of them, its home, and a network on which all of them are.
 
-// chooseHome chooses the engine of the load balancer, and another one where that is lost: what the lost engine has of it is recorded
-// there before.
+// chooseHome chooses the engine of the load balancer, and another one where that is lost.
 func (r *Reconciler) chooseHome(ctx context.Context, containerCluster *infrav1.ContainerCluster) error {
 	inventory, err := placement.ReadInventory(ctx, r.Client, containerCluster.Namespace)
 	if err != nil {
 		return err
 	}
 	home, err := inventory.ChooseHome(containerCluster)
-	if err != nil {
+	if err != nil || home == containerCluster.Spec.EngineName {
 		return err
-	}
-	if home == containerCluster.Spec.EngineName {
-		return nil
-	}
-	lost, err := debts.LostEngine(ctx, r.Client, containerCluster)
-	if err != nil {
-		return fmt.Errorf("get ContainerEngine: %w", err)
-	}
-	if lost != nil && containerCluster.Spec.OwnerID != "" {
-		owner := identity.Owner{
-			Namespace: containerCluster.Namespace, Cluster: containerCluster.Labels[clusterv1.ClusterNameLabel], ID: containerCluster.Spec.OwnerID,
-		}
-		// Without its address: the load balancer elsewhere has it.
-		if err := debts.Record(ctx, r.Client, lost, debts.OfContainer(owner, owner.LoadBalancerContainer())); err != nil {
-			return err
-		}
-		r.Events.Eventf(containerCluster, nil, corev1.EventTypeWarning, "LeftOnLostEngine", "Release",
-			"Left load balancer %s on lost ContainerEngine %s; creating it on %s", owner.LoadBalancerContainer(), lost.Name, home)
 	}
 	before := containerCluster.DeepCopy()
 	containerCluster.Spec.EngineName = home
@@ -96,7 +77,7 @@ func (r *Reconciler) findLoadBalancer(ctx context.Context, s *scope) error {
 	elsewhere, err := s.Joint().Find(ctx, name)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
-		return nil
+		return r.leaveLoadBalancer(ctx, s)
 	case err != nil:
 		return s.bothErrors(err)
 	}
@@ -109,6 +90,30 @@ func (r *Reconciler) findLoadBalancer(ctx context.Context, s *scope) error {
 	}
 	r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeNormal, "ContainerRemoved", "Remove",
 		"Removed load balancer %s from ContainerEngine %s; creating it on %s", name, elsewhere.Name, s.Name.Name)
+	return nil
+}
+
+// leaveLoadBalancer records that engines that are lost may have the load balancer, before it is created on another one: without its
+// address, which that one has.
+func (r *Reconciler) leaveLoadBalancer(ctx context.Context, s *scope) error {
+	name := s.owner().LoadBalancerContainer()
+	for _, member := range s.containerCluster.Spec.EngineNames {
+		lost, err := r.lostMember(ctx, s.containerCluster, member)
+		if err != nil {
+			return err
+		}
+		if lost == nil {
+			continue
+		}
+		before := len(lost.Spec.Debts)
+		if err := debts.Record(ctx, r.Client, lost, debts.OfContainer(s.owner(), name)); err != nil {
+			return s.bothErrors(err)
+		}
+		if len(lost.Spec.Debts) > before {
+			r.Events.Eventf(s.containerCluster, nil, corev1.EventTypeWarning, "LeftOnLostEngine", "Release",
+				"Left load balancer %s on lost ContainerEngine %s; creating it on %s", name, lost.Name, s.Name.Name)
+		}
+	}
 	return nil
 }
 
