@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -118,7 +119,7 @@ func (id *identity) run(ctx context.Context, start time.Time) error {
 // findPrograms checks that there is something to run: a program that is not
 // there does not come by trying again.
 func findPrograms(opts Options) error {
-	programs := []string{opts.Manager[0]}
+	programs := slices.Clone(opts.Manager[:min(1, len(opts.Manager))])
 	for _, name := range []string{processEtcd, processAPIServer, processControllerManager} {
 		programs = append(programs, filepath.Join(opts.Binaries, name))
 	}
