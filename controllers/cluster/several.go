@@ -82,7 +82,10 @@ func (r *Reconciler) findLoadBalancer(ctx context.Context, s *scope) error {
 		return s.bothErrors(err)
 	}
 	container, err := elsewhere.Engine.InspectContainer(ctx, name)
-	if err == nil && s.owner().Owns(container.Labels) {
+	if err == nil && !s.owner().Owns(container.Labels) {
+		err = &loadbalancer.ForeignError{Container: name}
+	}
+	if err == nil {
 		err = engine.Remove(ctx, elsewhere.Engine, container)
 	}
 	if err != nil {
