@@ -71,20 +71,6 @@ const (
 	StartingSinceAnnotation = "container.infrastructure.cluster.x-k8s.io/starting-since"
 )
 
-// StorageType says what provides PersistentVolumes in a workload cluster.
-// +kubebuilder:validation:Enum=Cluster;NodeLocal;None
-type StorageType string
-
-const (
-	// StorageCluster provisions directories of a volume of the engine that all nodes of the
-	// cluster share.
-	StorageCluster StorageType = "Cluster"
-	// StorageNodeLocal provisions directories in the containers of the nodes.
-	StorageNodeLocal StorageType = "NodeLocal"
-	// StorageNone leaves storage to what is installed in the workload cluster.
-	StorageNone StorageType = "None"
-)
-
 // ContainerClusterSpec is the desired state of a ContainerCluster.
 type ContainerClusterSpec struct {
 	// ownerID identifies the cluster on the container engine. All containers,
@@ -238,22 +224,6 @@ type Network struct {
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=87
 	Subnet string `json:"subnet,omitempty"`
-}
-
-// Storage says what provides PersistentVolumes in the workload cluster.
-// +kubebuilder:validation:MinProperties=1
-type Storage struct {
-	// type is None by default. With Cluster or NodeLocal the provider creates the default
-	// StorageClass "standard" and provisions its volumes. With Cluster, each is a directory of a
-	// volume of the engine that all nodes mount: it outlives them, and the type is immutable. Nodes
-	// that were created with another type do not mount it: the ClusterClass "container" rolls them
-	// out when the type becomes Cluster; without it, roll out templates with the annotation
-	// "container.infrastructure.cluster.x-k8s.io/storage: Cluster". With NodeLocal, each
-	// is a directory on the node that the scheduler chose for the claim's first Pod: it remains
-	// while that node remains. A change to None keeps the volumes; those released later are
-	// not deleted.
-	// +optional
-	Type StorageType `json:"type,omitempty"`
 }
 
 // RoleResources limit nodes by their role.
