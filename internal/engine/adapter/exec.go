@@ -63,14 +63,15 @@ func Streams(command engine.Command, stderr func(io.Writer) io.Writer) func(io.R
 	}
 }
 
-// An engine refuses the size of a process that is about to start.
+// An engine refuses the size of a process that is about to start; the pause doubles with each refusal.
 const (
-	resizeAttempts = 20
-	resizePause    = 20 * time.Millisecond
+	firstResizePause = 20 * time.Millisecond
+	maxResizePause   = time.Second
 )
 
 // Resize gives a terminal its sizes, by a request of the engine, until the returned function is called. The
-// first one too: Docker before 23.0 does not take it at the start. A process that has ended has none.
+// first one too: Docker before 23.0 does not take it at the start. A size is repeated until the engine takes it
+// or a newer one comes: how long a process takes to start depends on the load of its host.
 func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.Context, engine.TerminalSize) error) (stop func()) {
 	if terminal == nil {
 		return func() {}
@@ -78,16 +79,19 @@ func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		for size := terminal.Size; ; {
-			for range resizeAttempts {
-				if size == (engine.TerminalSize{}) || resize(ctx, size) == nil || Wait(ctx, resizePause) != nil {
-					break
-				}
+		size, pause := terminal.Size, firstResizePause
+		for {
+			var again <-chan time.Time
+			if size != (engine.TerminalSize{}) && resize(ctx, size) != nil {
+				again = time.After(pause)
 			}
 			select {
 			case <-ctx.Done():
 				return
 			case size = <-terminal.Sizes:
+				pause = firstResizePause
+			case <-again:
+				pause = min(2*pause, maxResizePause)
 			}
 		}
 	})
