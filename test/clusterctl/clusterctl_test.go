@@ -32,10 +32,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/test/clusterctl"
 	"github.com/capi-samples/cluster-api-provider-container/test/env"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -94,8 +99,9 @@ func TestIntegrationClusterctl(t *testing.T) {
 
 func connect(t *testing.T, config *rest.Config) client.Client {
 	t.Helper()
-	api := must.Get(client.New(config, client.Options{}))(t)
-	return api
+	scheme := runtime.NewScheme()
+	must.Succeed(t, errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme), infrav1.AddToScheme(scheme)))
+	return must.Get(client.New(config, client.Options{Scheme: scheme}))(t)
 }
 
 // needsCertManager: without it, the API server refuses its objects among the components
