@@ -51,7 +51,9 @@ func (r leftoverState) list() []string {
 // brief is a line for the progress.
 func (r leftoverState) brief() string {
 	switch {
-	case len(r.snapshot.Machines) > 0 || len(r.containers) > 0:
+	case len(r.snapshot.Machines) > 0 && len(r.containers) == 0: // or those are on ContainerEngines, which are not asked
+		return output.Plural(len(r.snapshot.Machines), "machine") + " remaining"
+	case len(r.containers) > 0:
 		return output.Plural(len(r.snapshot.Machines), "machine") + " and " + output.Plural(len(r.containers), "container") + " remaining"
 	case len(r.objects) > 0:
 		return output.Plural(len(r.objects), "object") + " remaining, such as " + r.objects[0]

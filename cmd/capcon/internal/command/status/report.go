@@ -221,9 +221,12 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 	result.ready = snapshot.Ready()
 	if result.Available {
 		result.Troubles = append(result.Troubles, volumeTroubles(ctx, s, observed.Cluster)...)
-		if result.State, err = stateOfContainers(ctx, s, observed.Infrastructure, result.State); err != nil {
+		containers, notReached, err := containers(ctx, s, observed)
+		if err != nil {
 			return ClusterReport{}, err
 		}
+		result.Troubles = append(result.Troubles, notReached...)
+		result.State = stateOfContainers(containers, result.State)
 		result.Available = result.State == snapshot.State()
 		result.ready = result.ready && result.Available
 	}
@@ -234,24 +237,33 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 // the cluster has stopped: Cluster API reports it some seconds later, more after a
 // restart of the engine, which ends the management plane too. Those that were created
 // and not started yet belong to machines that Cluster API waits for anyway.
-func stateOfContainers(ctx context.Context, s *session.Session, cluster *infrav1.ContainerCluster, reported string) (string, error) {
-	containers, err := Containers(ctx, s, cluster)
-	if err != nil {
-		return "", err
-	}
-	for _, container := range containers {
-		if container.Status != engine.StatusRunning && container.Status != engine.StatusCreated {
-			return fmt.Sprintf("not available: container %s is %s", container.Name, container.Status), nil
+func stateOfContainers(containers []session.Container, reported string) string {
+	for i := range containers {
+		if status := containers[i].Status; status != engine.StatusRunning && status != engine.StatusCreated {
+			return fmt.Sprintf("not available: container %s is %s", containers[i].Name, status)
 		}
 	}
-	return reported, nil
+	return reported
 }
 
-// Containers that the engine of the session has of a cluster; none without an engine, for a cluster without any, and for one on the
-// engine of another host.
-func Containers(ctx context.Context, s *session.Session, cluster *infrav1.ContainerCluster) ([]engine.Container, error) {
-	if s.Engine == nil || cluster == nil || cluster.Spec.OwnerID == "" || cluster.Spec.EngineName != "" {
-		return nil, nil
+// containers of a cluster on all its engines; none where the session has no engine, and for a cluster that has none. An engine
+// of another host that is not reached is a trouble: what is there is as Cluster API last saw it.
+func containers(ctx context.Context, s *session.Session, observed management.Observed) (all []session.Container, notReached []management.Trouble, err error) {
+	cluster := observed.Infrastructure
+	if s.Engine == nil || cluster == nil || cluster.Spec.OwnerID == "" {
+		return nil, nil, nil
 	}
-	return s.Records.ListContainers(ctx, identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID})
+	owner := identity.Owner{Namespace: cluster.Namespace, Cluster: cluster.Name, ID: cluster.Spec.OwnerID}
+	for _, name := range management.EngineNames(cluster, observed.Containers) {
+		found, err := s.ContainersOn(ctx, owner, []string{name})
+		if failed := new(session.EngineError); errors.As(err, &failed) {
+			notReached = append(notReached, management.Trouble{
+				Object: "ContainerEngine " + name, Reason: infrav1.EngineUnreachableReason, Message: management.OneLine(failed.Err.Error()), Remedy: failed.Remedy,
+			})
+		} else if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, notReached, nil
 }

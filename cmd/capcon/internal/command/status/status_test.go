@@ -57,6 +57,20 @@ func TestStatusOfStoppedContainer(t *testing.T) {
 	commandtest.Contains(t, w.MustNotYet("status", "-o", "json"), `"available": false`)
 }
 
+// Containers on all engines of a cluster count. An engine that is not reached says nothing about its own.
+func TestStatusOverEngines(t *testing.T) {
+	t.Parallel()
+	w, _, other := commandtest.Spread(t)
+	setAvailable(w)
+	commandtest.Lacks(t, w.MustNotYet("status"), "ContainerEngine", "exited")
+	must.Succeed(t, other.StopContainer(t.Context(), "demo-b", time.Second))
+	commandtest.Contains(t, w.MustNotYet("status"), "not available: container demo-b is exited")
+
+	w.BreakEngine("other", "no route to host")
+	commandtest.Contains(t, w.MustNotYet("status"), "ContainerEngine other", "Unreachable", "no route to host", "capcon engine list -o wide")
+	commandtest.Lacks(t, w.MustNotYet("status"), "exited")
+}
+
 // The Pods of a claim whose node was deleted stay pending, in a cluster that is available.
 func TestStatusOfVolumeWithoutNode(t *testing.T) {
 	t.Parallel()
