@@ -80,6 +80,89 @@ func (s *spanTest) created(t *testing.T) {
 	s.etcdIsHealthy(t)
 }
 
+// grown: workers, and the instances of a machine pool, are on several hosts.
+func (s *spanTest) grown(t *testing.T) {
+	program := s.program.At(t)
+	program.MustRun("up", spanCluster, "--engines", "a,b,c", "--network", capcontest.LANNetwork, "--workers", "2")
+	s.setPools(t, clusterv1.MachinePoolTopology{Class: "worker", Name: "pool", Replicas: ptr.To[int32](2)})
+	capcontest.NodesReady(t, program.ConnectCluster(), 7)
+	hosts := map[string][]string{}
+	for role, machines := range s.machines(t) {
+		for _, machine := range machines {
+			if on := machine.Annotations[infrav1.EngineNameAnnotation]; !slices.Contains(hosts[role], on) {
+				hosts[role] = append(hosts[role], on)
+			}
+		}
+	}
+	if len(hosts["control plane"]) != 3 || len(hosts["worker"]) != 2 || len(hosts["pool"]) != 2 {
+		t.Errorf("hosts of the machines: %v", hosts)
+	}
+}
+
+// machines of the cluster, by what they are of.
+func (s *spanTest) machines(t *testing.T) map[string][]infrav1.ContainerMachine {
+	t.Helper()
+	list := &infrav1.ContainerMachineList{}
+	must.Succeed(t, s.api.List(t.Context(), list, client.MatchingLabels{clusterv1.ClusterNameLabel: spanCluster}))
+	found := map[string][]infrav1.ContainerMachine{}
+	for i := range list.Items {
+		role, labels := "worker", list.Items[i].Labels
+		if _, is := labels[clusterv1.MachineControlPlaneLabel]; is {
+			role = "control plane"
+		} else if labels[clusterv1.MachinePoolNameLabel] != "" {
+			role = "pool"
+		}
+		found[role] = append(found[role], list.Items[i])
+	}
+	return found
+}
+
+func (s *spanTest) setPools(t *testing.T, pools ...clusterv1.MachinePoolTopology) {
+	t.Helper()
+	key := client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: spanCluster}
+	capcontest.Edit(t, s.api, key, &clusterv1.Cluster{}, func(c *clusterv1.Cluster) { c.Spec.Topology.Workers.MachinePools = pools })
+}
+
+// stopped: no container of the cluster runs on any host, and the same ones start again.
+func (s *spanTest) stopped(t *testing.T) {
+	program := s.program.At(t)
+	before := s.containers(t, "running")
+	program.MustRun("stop", spanCluster)
+	if running := s.containers(t, "running"); len(running) > 0 {
+		t.Errorf("containers run: %v", running)
+	}
+	program.MustRun("start", spanCluster)
+	if after := s.containers(t, "running"); !slices.Equal(before, after) {
+		t.Errorf("containers %v, before %v", after, before)
+	}
+	capcontest.NodesReady(t, program.ConnectCluster(), 7)
+}
+
+// containers of the cluster in a state, on all hosts.
+func (s *spanTest) containers(t *testing.T, state string) []string {
+	t.Helper()
+	var all []string
+	for _, host := range s.hosts {
+		ids := host.Docker(t, "ps", "--quiet", "--no-trunc", "--filter", "status="+state)
+		all = append(all, strings.Fields(ids)...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// shrunk: of the workers and the pool, no container is left.
+func (s *spanTest) shrunk(t *testing.T) {
+	s.setPools(t)
+	s.program.At(t).MustRun("up", spanCluster, "--engines", "a,b,c", "--network", capcontest.LANNetwork, "--workers", "0", "--yes")
+	capcontest.NodesReady(t, s.program.At(t).ConnectCluster(), 3)
+	capcontest.Eventually(t, "machines of control planes only", func(context.Context) (string, error) {
+		if left := s.containers(t, "running"); len(left) != 4 { // with the load balancer
+			return fmt.Sprintf("containers %v", left), nil
+		}
+		return "", nil
+	})
+}
+
 // balancerHostLost: the API server is back on another host, at its address, once the administrator says that the host is lost, and its
 // control plane is replaced.
 func (s *spanTest) balancerHostLost(t *testing.T) { s.loseHost(t, s.home(t)) }
