@@ -79,9 +79,8 @@ func (r *Reconciler) reconcileClusterDeleting(ctx context.Context, s *scope) (ct
 // reconcileDelete removes what the cluster has on the engine, and only then
 // lets the object go.
 func (r *Reconciler) reconcileDelete(ctx context.Context, s *scope) (ctrl.Result, error) {
-	if s.isNowhere() {
-		controllerutil.RemoveFinalizer(s.containerCluster, infrav1.ClusterFinalizer)
-		return ctrl.Result{}, nil
+	if s.nowhere {
+		return reconcile.Run(ctx, s, r.waitForMachines, r.removeFinalizer)
 	}
 	return reconcile.Run(ctx, s,
 		// Machines go first, each with its own finalizer: their control plane needs the load

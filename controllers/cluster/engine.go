@@ -82,7 +82,15 @@ func (r *Reconciler) place(ctx context.Context, cluster *clusterv1.Cluster, cont
 }
 
 // isNowhere reports whether nothing of the cluster can have been created: that needs an owner ID and an engine.
-func (s *scope) isNowhere() bool { return s.owner().ID == "" || engines.IsUnplaced(s.containerCluster) }
+func (r *Reconciler) isNowhere(ctx context.Context, s *scope) (bool, error) {
+	if s.owner().ID == "" || engines.IsUnplaced(s.containerCluster) {
+		return true, nil
+	}
+	if s.containerCluster.DeletionTimestamp.IsZero() {
+		return false, nil
+	}
+	return engines.IsUnreached(ctx, r.Client, s.containerCluster)
+}
 
 // chooseNetwork returns the name of the network for a cluster that names none: the one it began on before names
 // were recorded, or else that of its IP families. Ranges that cannot be used decide nothing yet.

@@ -32,7 +32,7 @@ import (
 
 // lostEngine returns the ContainerEngine of a cluster that is deleted, if it is lost; nil otherwise.
 func (r *Reconciler) lostEngine(ctx context.Context, s *scope) (*infrav1.ContainerEngine, error) {
-	if s.containerCluster.DeletionTimestamp.IsZero() || s.isNowhere() {
+	if s.containerCluster.DeletionTimestamp.IsZero() || s.nowhere {
 		return nil, nil
 	}
 	lost, err := debts.LostEngine(ctx, r.Client, s.containerCluster)

@@ -140,6 +140,9 @@ func (r *Reconciler) reconcileOnEngine(ctx context.Context, cluster *clusterv1.C
 	s.Connection = connection
 	reconcile.MarkActive(containerCluster)
 	defer func() { rerr = errors.Join(rerr, reconcile.IgnoreGone(s.patch(ctx, r.Client, patchHelper))) }()
+	if s.nowhere, err = r.isNowhere(ctx, s); err != nil {
+		return ctrl.Result{}, err
+	}
 	lost, err := r.lostEngine(ctx, s)
 	switch {
 	case err != nil:
@@ -148,7 +151,7 @@ func (r *Reconciler) reconcileOnEngine(ctx context.Context, cluster *clusterv1.C
 		return r.reconcileDeleteLost(ctx, s, lost)
 	case notPlaced != nil:
 		return reconcile.Run(ctx, s, func(context.Context, *scope) error { return s.engineNotChosen(notPlaced) })
-	case unavailable != nil && !s.isNowhere() && s.owner().ID != "": // Nothing can have been created without it.
+	case unavailable != nil && !s.nowhere && s.owner().ID != "": // Nothing can have been created without it.
 		return reconcile.Run(ctx, s, func(context.Context, *scope) error { return s.engineUnavailable(unavailable) })
 	case !containerCluster.DeletionTimestamp.IsZero():
 		return r.reconcileDelete(ctx, s)

@@ -52,6 +52,8 @@ type scope struct {
 	cluster          *clusterv1.Cluster
 	containerCluster *infrav1.ContainerCluster
 
+	// nowhere: nothing of the cluster can have been created.
+	nowhere bool
 	// controlPlanes are the machines that the load balancer serves.
 	controlPlanes []loadbalancer.Machine
 	// loadBalancer as observed by this reconcile.

@@ -35,6 +35,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -92,7 +93,7 @@ func (e *UnavailableError) Error() string {
 	if e.Engine.Name == "" {
 		return e.Err.Error()
 	}
-	return fmt.Sprintf("ContainerEngine %q: %v", e.Engine.Name, e.Err)
+	return fmt.Sprintf("ContainerEngine %q: %v", e.Engine, e.Err)
 }
 
 // Unwrap makes it an engine.ErrUnavailable.
@@ -100,7 +101,7 @@ func (e *UnavailableError) Unwrap() []error { return []error{engine.ErrUnavailab
 
 var (
 	// errUnknown: it is not there, or the manager has just started.
-	errUnknown = errors.New("not found, or not connected to yet")
+	errUnknown = errors.New("not found in the namespace of the cluster, or not connected to yet")
 	// errUnplaced: no engine has been chosen.
 	errUnplaced = errors.New("no ContainerEngine has been chosen for the cluster yet")
 	// errRemoved: the object is gone.
@@ -150,6 +151,23 @@ func IsUnplaced(cluster *infrav1.ContainerCluster) bool {
 		return cluster.Spec.EngineName == ""
 	}
 	return cluster.Spec.EngineName == "" && cluster.Spec.EngineSelector != nil && cluster.Annotations[infrav1.EngineAnnotation] == ""
+}
+
+// IsUnreached reports whether nothing of a cluster can be on the ContainerEngine that it names: there is no such object, whose
+// finalizer would keep it with a cluster on it, and the identity of the engine, which is recorded before anything is
+// created there, is not.
+func IsUnreached(ctx context.Context, c client.Reader, cluster *infrav1.ContainerCluster) (bool, error) {
+	if cluster.Spec.EngineName == "" || len(cluster.Spec.EngineNames) > 0 || cluster.Annotations[infrav1.EngineAnnotation] != "" {
+		return false, nil
+	}
+	err := c.Get(ctx, NameOf(cluster), &infrav1.ContainerEngine{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get ContainerEngine: %w", err)
+	}
+	return false, nil
 }
 
 // BusyInterval is how long an object waits for a worker at its engine.

@@ -77,11 +77,24 @@ func (s *scope) heldThere() []string {
 
 // releaseUnplaced ends the deletion of a machine for which no engine was chosen: it has nothing anywhere.
 func (r *Reconciler) releaseUnplaced(ctx context.Context, s *scope) error {
-	if !s.isSpread() || s.containerMachine.Annotations[infrav1.EngineNameAnnotation] != "" {
-		return nil
+	nowhere, err := r.isNowhere(ctx, s)
+	if err != nil || !nowhere {
+		return err
 	}
 	if err := r.removeFinalizer(ctx, s); err != nil {
 		return err
 	}
 	return reconcile.Wait{}
+}
+
+// isNowhere reports whether no container of the machine can have been created: no engine was chosen, or that of its cluster was
+// never reached.
+func (r *Reconciler) isNowhere(ctx context.Context, s *scope) (bool, error) {
+	switch {
+	case s.isSpread():
+		return s.containerMachine.Annotations[infrav1.EngineNameAnnotation] == "", nil
+	case s.containerCluster == nil, s.containerMachine.Spec.ProviderID != "":
+		return false, nil
+	}
+	return engines.IsUnreached(ctx, r.Client, s.containerCluster)
 }

@@ -54,7 +54,7 @@ func TestTLS(t *testing.T) {
 		"Trusted":     {"Each side has a certificate of the authority that the other one trusts.", at, client.client(t, server), nil, "<nil>"},
 		"OtherServer": {"An engine with a certificate of another authority is not one.", at, client.client(t, stranger), engine.ErrUnauthorized, "ca.crt"},
 		"OtherName":   {"Nor is one with the certificate of another host.", byName, client.client(t, server), engine.ErrUnauthorized, "ca.crt"},
-		"OtherClient": {"With TLS 1.3 a client hears that it is refused when it reads.", at, stranger.client(t, server), nil, "unknown certificate"},
+		"OtherClient": {"With TLS 1.3 a client hears that it is refused when it reads.", at, stranger.client(t, server), engine.ErrUnauthorized, "refuses the certificate (tls.crt)"},
 	}
 	for name, tc := range cases {
 		err := try(t.Context(), must.Get(remote.New(tc.at, tc.credentials))(t))

@@ -70,7 +70,7 @@ func (e *encrypted) dial(ctx context.Context, at endpoint.Endpoint) (net.Conn, e
 		plain.Close()
 		return nil, untrusted(at, err)
 	}
-	made := &connection{Conn: secured}
+	made := &connection{Conn: &verified{Conn: secured, at: at}}
 	made.closed = func() {
 		e.mutex.Lock()
 		defer e.mutex.Unlock()
@@ -82,14 +82,28 @@ func (e *encrypted) dial(ctx context.Context, at endpoint.Endpoint) (net.Conn, e
 	return made, nil
 }
 
-// untrusted names the key of the Secret that explains a handshake that failed. That a server refuses
-// the client's certificate is, with TLS 1.3, an error of the first read.
+// verified is a connection whose certificate the client accepts. With TLS 1.3, that the server refuses that of the client
+// is an error of the first read.
+type verified struct {
+	*tls.Conn
+
+	at endpoint.Endpoint
+}
+
+// Read implements net.Conn.
+func (v *verified) Read(into []byte) (int, error) {
+	n, err := v.Conn.Read(into)
+	return n, untrusted(v.at, err)
+}
+
+// untrusted names the key of the Secret that explains why one side refuses the other.
 func untrusted(at endpoint.Endpoint, err error) error {
 	var verification *tls.CertificateVerificationError
 	if errors.As(err, &verification) {
 		return fmt.Errorf("connect to %s: certificate of the engine is not trusted (ca.crt): %w: %w", at, err, engine.ErrUnauthorized)
 	}
-	if alert := tls.AlertError(0); errors.As(err, &alert) {
+	// What crypto/tls makes of an alert of the other side.
+	if alert := new(net.OpError); errors.As(err, &alert) && alert.Op == "remote error" {
 		return fmt.Errorf("connect to %s: engine refuses the certificate (tls.crt): %w: %w", at, err, engine.ErrUnauthorized)
 	}
 	return err
