@@ -89,7 +89,7 @@ func (r *Reconciler) ensureContainer(ctx context.Context, s *scope) error {
 		return reconcile.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
 	}
 	if remaining, refused := r.backoff.Remaining(r.Clock.Now(), s.containerMachine); refused != nil {
-		failure := placeFailure(refused)
+		failure := s.placeFailure(refused)
 		failure.After = remaining
 		return failure
 	}
@@ -201,7 +201,7 @@ func (r *Reconciler) create(ctx context.Context, s *scope, plan plan) error {
 		if !errors.Is(err, network.ErrCreating) {
 			r.backoff.Record(r.Clock.Now(), s.containerMachine, err)
 		}
-		return placeFailure(err)
+		return s.placeFailure(err)
 	}
 	s.container = &container
 	if !continued {
@@ -240,8 +240,8 @@ func volumeFailure(err error) error {
 }
 
 // placeFailure says why there is no container, and when creating it again can help.
-func placeFailure(err error) reconcile.Failure {
-	failure := reconcile.Failure{Err: err, Reason: infrav1.ContainerFailedReason, Message: reconcile.ErrorText(err)}
+func (s *scope) placeFailure(err error) reconcile.Failure {
+	failure := reconcile.Failure{Err: err, Reason: infrav1.ContainerFailedReason, Message: reconcile.ErrorText(err, s.Name.Name)}
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
 		failure.Reason, failure.Status = infrav1.EngineUnavailableReason, metav1.ConditionUnknown

@@ -139,7 +139,9 @@ func (s *scope) setContainerState(state containerState) {
 // startContainer starts a container that exited.
 func (r *Reconciler) startContainer(ctx context.Context, s *scope, exited containerState) error {
 	report := func(what string) { s.setContainerReady(exited.status, exited.reason, exited.message+what) }
-	reportRefusal := func(err error) { report(" and failed to start: " + reconcile.ErrorText(engine.Cause(err))) }
+	reportRefusal := func(err error) {
+		report(" and failed to start: " + reconcile.ErrorText(engine.Cause(err), s.Name.Name))
+	}
 	if remaining, refused := r.backoff.Remaining(r.Clock.Now(), s.containerMachine); refused != nil {
 		reportRefusal(refused)
 		return reconcile.Wait{After: remaining}

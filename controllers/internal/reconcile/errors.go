@@ -18,6 +18,7 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,17 +28,21 @@ import (
 )
 
 // ErrorText is the text of an error for a condition. Of a host port in use it is the same
-// for each attempt, and names the remedy.
-func ErrorText(err error) string {
+// for each attempt, and names the remedy, and the ContainerEngine that is on that host; none = the manager's own engine.
+func ErrorText(err error, engineName string) string {
 	var conflict *engine.ConflictError
-	switch {
-	case !errors.As(err, &conflict) || conflict.Resource != engine.ResourceHostPort:
+	if !errors.As(err, &conflict) || conflict.Resource != engine.ResourceHostPort {
 		return err.Error()
-	case conflict.Holder != "":
-		return conflict.Summary() + "; stop or remove that container, or use another port"
-	default:
-		return conflict.Summary() + " by a process of the engine's host; stop it, or use another port"
 	}
+	at, host := "", "the engine's host"
+	if engineName != "" {
+		at = fmt.Sprintf(" on ContainerEngine %q", engineName)
+		host = fmt.Sprintf("the host of ContainerEngine %q", engineName)
+	}
+	if conflict.Holder != "" {
+		return conflict.Summary() + at + "; stop or remove that container, or use another port"
+	}
+	return conflict.Summary() + " by a process of " + host + "; stop it, or use another port"
 }
 
 // IgnoreGone returns nil where a patch failed only because its object is

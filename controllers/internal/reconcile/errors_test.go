@@ -35,29 +35,40 @@ func TestErrorTextIsStable(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		err    func(words string) error
+		engine string
 		want   string
 	}{
 		"PortOfAProcess": {
 			"Who holds it is not known to the engine.",
-			func(words string) error { return attempt("", words) },
+			func(words string) error { return attempt("", words) }, "",
 			"host port 8001 is in use by a process of the engine's host; stop it, or use another port",
 		},
 		"PortOfAContainer": {
 			"A process cannot be stopped that is a node of another cluster.",
-			func(words string) error { return attempt("other-lb", words) },
+			func(words string) error { return attempt("other-lb", words) }, "",
 			`host port 8001 is in use by container "other-lb"; stop or remove that container, or use another port`,
+		},
+		"PortOfAProcessOnAnotherHost": {
+			"Who looks on the wrong host finds nothing.",
+			func(words string) error { return attempt("", words) }, "build",
+			`host port 8001 is in use by a process of the host of ContainerEngine "build"; stop it, or use another port`,
+		},
+		"PortOfAContainerOnAnotherHost": {
+			"The same container name may be on two engines.",
+			func(words string) error { return attempt("other-lb", words) }, "build",
+			`host port 8001 is in use by container "other-lb" on ContainerEngine "build"; stop or remove that container, or use another port`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, words := range []string{"endpoint demo-lb (0a1b2c3d): port is already allocated", "endpoint demo-lb (4e5f6071): port is already allocated"} {
-				if got := ErrorText(tc.err(words)); got != tc.want {
+				if got := ErrorText(tc.err(words), tc.engine); got != tc.want {
 					t.Errorf("%s Got %q, want %q", tc.reason, got, tc.want)
 				}
 			}
 		})
 	}
-	if got := ErrorText(errors.New("broken")); got != "broken" {
+	if got := ErrorText(errors.New("broken"), "build"); got != "broken" {
 		t.Errorf("another error: %q", got)
 	}
 }
