@@ -64,7 +64,7 @@ func TestEngines(t *testing.T) {
 		{Name: "created on the second engine", Run: s.created},
 		{Name: "engine in use", Run: s.inUse},
 		{Name: "engine responds late", Run: s.slow},
-		{Name: "another certificate", Run: s.rotated},
+		{Name: "other certificates under load", Run: s.rotated},
 		{Name: "wrong certificate", Run: s.refused},
 		{Name: "deleted", Run: s.deleted},
 		{Name: "lost", Run: s.lost},
@@ -115,14 +115,6 @@ func uids(machines []clusterv1.Machine) map[string]string {
 		found[machines[i].Name] = string(machines[i].UID)
 	}
 	return found
-}
-
-// rotated: the Secret has another certificate, and the manager uses it without a restart.
-func (s *enginesTest) rotated(t *testing.T) {
-	s.replaceCredentials(t, s.host.Issue("rotated"))
-	s.reachable(t, metav1.ConditionTrue, "")
-	s.program.At(t).MustRun("up", enginesCluster, "--workers", "3")
-	capcontest.NodesReady(t, s.program.At(t).ConnectCluster(), 4)
 }
 
 // refused: a certificate of another authority is a condition, and the right one ends it.

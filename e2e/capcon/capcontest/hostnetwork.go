@@ -18,11 +18,15 @@ package capcontest
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -68,4 +72,24 @@ func (h *Host) Listen(t *testing.T, address string) net.Listener {
 	}))
 	t.Cleanup(func() { _ = listener.Close() })
 	return listener
+}
+
+// Accepts reports whether the engine of the host responds to a client with these credentials; nil = it does.
+func (h *Host) Accepts(ctx context.Context, credentials Credentials) error {
+	pair, err := tls.LoadX509KeyPair(credentials.certificate, credentials.certificate)
+	if err != nil {
+		return err
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+	config.RootCAs.AppendCertsFromPEM(h.CertificatePEM())
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: config}, Timeout: 10 * time.Second}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+net.JoinHostPort(h.Address, apiPort)+"/_ping", http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
 }

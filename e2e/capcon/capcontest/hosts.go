@@ -126,7 +126,9 @@ func (l *LAN) StartHost(name string, images ...string) *Host {
 		disk: filepath.Join(l.disk, hostNamespace+name), runtime: runtime, ipRange: fmt.Sprintf("%s/28", LANAddress(firstRange+rangeSize*(l.hosts-1))),
 		log: must.Get(os.Create(filepath.Join(runtime, "log")))(l.t),
 	}
-	h.serverIdentity = h.certificate("server-"+name, x509.ExtKeyUsageServerAuth, h.Address)
+	h.serverIdentity = h.certificate(pki.Certificate{
+		CommonName: "server-" + name, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, Lifetime: lifetime,
+	}, h.Address)
 	Shell(l.t, fmt.Sprintf(`ip netns add %[1]s
 ip -n %[1]s link set dev lo up
 ip -n %[1]s link add lan type veth peer name %[2]s netns %[3]s
@@ -311,17 +313,25 @@ func NewAuthority(t *testing.T) Authority {
 	return Authority{must.Get(pki.EnsureAuthority(directory, "ca"))(t), t, directory}
 }
 
+// lifetime of certificates is longer than any test.
+const lifetime = 24 * time.Hour
+
 // Issue a certificate of a client.
 func (a Authority) Issue(name string) Credentials {
 	a.t.Helper()
-	return Credentials{a.Path(), a.certificate(name, x509.ExtKeyUsageClientAuth)}
+	return a.IssueFor(name, lifetime)
 }
 
-func (a Authority) certificate(name string, usage x509.ExtKeyUsage, addresses ...string) string {
+// IssueFor a certificate of a client that ends after this time.
+func (a Authority) IssueFor(name string, lifetime time.Duration) Credentials {
 	a.t.Helper()
-	certificate := pki.Certificate{
-		Path: filepath.Join(a.directory, name+".pem"), CommonName: name, Usages: []x509.ExtKeyUsage{usage}, Lifetime: 24 * time.Hour,
-	}
+	return Credentials{a.Path(), a.certificate(pki.Certificate{CommonName: name, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, Lifetime: lifetime})}
+}
+
+// certificate with its key, in a file.
+func (a Authority) certificate(certificate pki.Certificate, addresses ...string) string {
+	a.t.Helper()
+	certificate.Path = filepath.Join(a.directory, certificate.CommonName+".pem")
 	for _, address := range addresses {
 		certificate.Addresses = append(certificate.Addresses, net.ParseIP(address))
 	}
