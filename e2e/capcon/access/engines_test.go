@@ -61,6 +61,7 @@ func TestEngines(t *testing.T) {
 	s.api = capcontest.Management(t, program)
 	s.reachable(t, metav1.ConditionTrue, "")
 	capcontest.RunSteps(t, []capcontest.Step{
+		{Name: "port in use on the second host", Run: s.portTaken},
 		{Name: "created on the second engine", Run: s.created},
 		{Name: "engine in use", Run: s.inUse},
 		{Name: "engine responds late", Run: s.slow},
@@ -85,7 +86,7 @@ type enginesTest struct {
 // created: its containers are on the second engine alone, and its API server is reached by the address of that host.
 func (s *enginesTest) created(t *testing.T) {
 	program := s.program.At(t)
-	program.MustRun("up", enginesCluster, "--engine-name", secondEngine, "--workers", "1")
+	program.MustRun(s.up(t)...)
 	capcontest.NodesReady(t, program.ConnectCluster(), 2)
 	if nodes := capcontest.NodeContainers(t, integration.Engine(t), enginesCluster); len(nodes) > 0 {
 		t.Errorf("containers on the first engine: %q", capcontest.IDs(nodes))
@@ -93,8 +94,8 @@ func (s *enginesTest) created(t *testing.T) {
 	if nodes := capcontest.NodeContainers(t, s.host.Connect(t), enginesCluster); len(nodes) != 2 {
 		t.Errorf("want two containers on the second engine, got %q", capcontest.IDs(nodes))
 	}
-	if kubeconfig := string(program.Kubeconfig(enginesCluster)); !strings.Contains(kubeconfig, "https://"+s.host.Address+":") {
-		t.Errorf("the kubeconfig does not have the address of the host:\n%s", kubeconfig)
+	if kubeconfig := string(program.Kubeconfig(enginesCluster)); !strings.Contains(kubeconfig, "https://"+s.host.Address+":"+enginesPort) {
+		t.Errorf("the kubeconfig does not have address and port of the host:\n%s", kubeconfig)
 	}
 	if log := program.MustRun("logs", enginesCluster, "--tail", "1"); log == "" {
 		t.Error("logs prints nothing")
