@@ -172,7 +172,8 @@ RemoteEngine: ## A cluster on an engine that capcon reaches through SSH alone
 RemoteEngineTLS: ## The same through TLS, on Docker
 	@$(CLUSTER) $@
 
-Engines: ## Clusters on a second engine, which stops, returns, gets other credentials and is lost, on Docker
+Engines: ## Clusters on a second engine, which is slow, gets other credentials, is reached through SSH and is lost, on Docker
+	@lab/engine/sshd.sh
 	@$(CLUSTER) $@
 
 Span: ## One cluster over three hosts, of which that with the load balancer and another one are lost under load, on Docker

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-# Installs the SSH server of the suite RemoteEngine, if this machine has none.
+# Installs the SSH server of the suites RemoteEngine and Engines, if this machine has none.
 #
 #   lab/engine/sshd.sh
 

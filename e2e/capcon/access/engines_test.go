@@ -43,7 +43,7 @@ const (
 )
 
 // TestEngines: clusters on a second engine, which is on another host: a network namespace of this machine. It is slow,
-// has other credentials, and is lost with a cluster on it.
+// has other credentials, is reached through SSH instead of TLS, and is lost with a cluster on it.
 func TestEngines(t *testing.T) {
 	if integration.EngineName() != "docker" {
 		t.Skip("the second engine is Docker's, with TLS")
@@ -52,11 +52,11 @@ func TestEngines(t *testing.T) {
 	before := capcontest.Ours(t, first)
 	program := capcontest.Build(t, enginesCluster)
 	host := capcontest.NewLAN(t).StartHost(secondEngine)
-	link := host.OpenLink(t)
+	link, ssh := host.OpenLink(t), host.StartSSH(t)
 	// It is kept, because it has an engine.
 	t.Cleanup(func() { _, _ = program.Run(context.WithoutCancel(t.Context()), "plane", "down") })
 	program.DownBeforeAndAfter()
-	s := &enginesTest{program: program, host: host, link: link}
+	s := &enginesTest{program: program, host: host, link: link, ssh: ssh}
 	program.MustRun(append([]string{"engine", "add", secondEngine, link.Endpoint}, host.Issue("client").Flags()...)...)
 	s.api = capcontest.Management(t, program)
 	s.reachable(t, metav1.ConditionTrue, "")
@@ -67,6 +67,7 @@ func TestEngines(t *testing.T) {
 		{Name: "engine responds late", Run: s.slow},
 		{Name: "other certificates under load", Run: s.rotated},
 		{Name: "wrong certificate", Run: s.refused},
+		{Name: "through SSH", Run: s.overSSH},
 		{Name: "deleted", Run: s.deleted},
 		{Name: "lost", Run: s.lost},
 	})
@@ -78,8 +79,9 @@ func TestEngines(t *testing.T) {
 type enginesTest struct {
 	program *capcontest.Program
 	host    *capcontest.Host
-	// link is how the engine of the host is reached.
+	// link is how the engine of the host is reached first, and ssh is how later.
 	link *capcontest.Link
+	ssh  capcontest.HostSSH
 	api  client.Client
 }
 

@@ -24,13 +24,10 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -86,22 +83,16 @@ ip -n %[1]s link set lo up`, remoteNamespace, remoteServer, remoteClient))
 func throughSSH(t *testing.T) (environment string) {
 	t.Helper()
 	openNetwork(t)
+	server := capcontest.StartSSH(t, "", net.JoinHostPort(remoteServer, sshPort))
 	directory := t.TempDir()
 	capcontest.Shell(t, fmt.Sprintf(`cd %[1]s
-ssh-keygen -q -t ed25519 -N '' -f host
-ssh-keygen -q -t ed25519 -N '' -f user
-mkdir -p /run/sshd bin home/.ssh
-echo "[%[2]s]:%[3]s $(cat host.pub)" >home/.ssh/known_hosts
-printf '#!/bin/sh\nexec /usr/bin/ssh -i %[1]s/user -o UserKnownHostsFile=%[1]s/home/.ssh/known_hosts "$@"\n' >bin/ssh
-chmod +x bin/ssh`, directory, remoteServer, sshPort))
-	sshd := exec.CommandContext(t.Context(), "/usr/sbin/sshd", "-D", "-e", "-f", "/dev/null", "-h", filepath.Join(directory, "host"),
-		"-o", "ListenAddress="+net.JoinHostPort(remoteServer, sshPort), "-o", "StrictModes=no", "-o", "PidFile=none",
-		"-o", "AuthorizedKeysFile="+filepath.Join(directory, "user.pub"), "-o", "MaxStartups=1000", "-o", "PermitRootLogin=yes")
-	must.Succeed(t, sshd.Start())
-	t.Cleanup(func() { _ = sshd.Wait() })
-	server := "ssh://root@" + net.JoinHostPort(remoteServer, sshPort)
-	return fmt.Sprintf("HOME=%[1]s/home PATH=%[1]s/bin:$PATH DOCKER_HOST=%[2]s CONTAINER_HOST=%[2]s/run/podman/podman.sock CONTAINER_SSHKEY=%[1]s/user",
-		directory, server)
+mkdir -p bin home/.ssh
+cp %[3]s home/.ssh/known_hosts
+printf '#!/bin/sh\nexec /usr/bin/ssh -i %[2]s -o UserKnownHostsFile=%[3]s "$@"\n' >bin/ssh
+chmod +x bin/ssh`, directory, server.Key, server.KnownHosts))
+	endpoint := "ssh://root@" + server.Address
+	return fmt.Sprintf("HOME=%[1]s/home PATH=%[1]s/bin:$PATH DOCKER_HOST=%[2]s CONTAINER_HOST=%[2]s/run/podman/podman.sock CONTAINER_SSHKEY=%[3]s",
+		directory, endpoint, server.Key)
 }
 
 // throughTLS opens the network with the engine's API behind TLS, as "dockerd --tlsverify"
@@ -176,28 +167,10 @@ func remoteClientOf(t *testing.T, program *capcontest.Program) kubernetes.Interf
 
 // dialRemote connects in the network namespace. A connection stays in the namespace it was
 // made in.
-func dialRemote(ctx context.Context, network, address string) (net.Conn, error) {
-	type result struct {
-		net.Conn
-		error
-	}
-	connected := make(chan result, 1)
-	go func() {
-		// Never unlocked: the thread, which is in the other namespace, ends with this function.
-		runtime.LockOSThread()
-		namespace, err := os.Open("/run/netns/" + remoteNamespace)
-		if err != nil {
-			connected <- result{nil, err}
-			return
-		}
-		defer namespace.Close()
-		if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
-			connected <- result{nil, fmt.Errorf("enter network namespace: %w", err)}
-			return
-		}
-		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		connected <- result{connection, err}
-	}()
-	got := <-connected
-	return got.Conn, got.error
+func dialRemote(ctx context.Context, network, address string) (connection net.Conn, err error) {
+	err = capcontest.InNetwork(remoteNamespace, func() (err error) {
+		connection, err = (&net.Dialer{}).DialContext(ctx, network, address)
+		return err
+	})
+	return connection, err
 }
