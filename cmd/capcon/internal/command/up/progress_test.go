@@ -19,6 +19,7 @@ package up_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,5 +83,30 @@ func TestFailureIsShownAtTheEnd(t *testing.T) {
 		t.Errorf("Want a failure that is shown when up ends, and not after %s:\n%s", took, out)
 	}
 	commandtest.Contains(t, waited, "failed  cluster demo PreflightFailed", "cannot become ready", "remedy: ")
-	commandtest.Contains(t, out, "the command ends if this lasts for 15s")
+	commandtest.Contains(t, out, "the command ends if this lasts for 20s")
+}
+
+// Who corrects the cause and runs the command again sees the condition of before, until the controllers have looked again.
+func TestCorrectedCauseIsNoFailure(t *testing.T) {
+	t.Parallel()
+	const controllersLookAgain = 17 * time.Second
+	w := commandtest.New(t)
+	began := w.Now()
+	w.Controllers = func() {
+		w.Become()
+		condition := metav1.Condition{Type: infrav1.LoadBalancerReadyCondition, Status: metav1.ConditionTrue, Reason: infrav1.LoadBalancerReadyReason}
+		isReady := w.Now().Sub(began) >= controllersLookAgain
+		if !isReady {
+			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, infrav1.HostPortInUseReason, "host port 6443 is in use"
+		}
+		commandtest.Update(w, "demo", &clusterv1.Cluster{}, func(cluster *clusterv1.Cluster) {
+			cluster.Status.Initialization.InfrastructureProvisioned = &isReady
+		})
+		commandtest.Update(w, "demo", &infrav1.ContainerCluster{}, func(infrastructure *infrav1.ContainerCluster) {
+			meta.SetStatusCondition(&infrastructure.Status.Conditions, condition)
+		})
+	}
+	if code, _, errs := w.Run("up", "demo"); code != 0 || !strings.Contains(errs, "host port 6443 is in use") {
+		t.Errorf("exit code %d:\n%s", code, errs)
+	}
 }
