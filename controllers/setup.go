@@ -158,6 +158,7 @@ func setupInfrastructure(ctx context.Context, mgr ctrl.Manager, registry *engine
 		Client:           mgr.GetClient(),
 		Live:             mgr.GetAPIReader(),
 		Engines:          registry,
+		Slots:            slots(options.MachinePoolConcurrency),
 		Events:           reconcile.Events(mgr.GetEventRecorder("containermachinepool-controller")),
 		WatchFilterValue: options.WatchFilterValue,
 	}).SetupWithManager(ctx, mgr, concurrency(options.MachinePoolConcurrency)); err != nil {
@@ -198,6 +199,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, registry *engines.Engi
 		Client:       mgr.GetClient(),
 		ClusterCache: options.ClusterCache,
 		Engines:      registry,
+		Slots:        slots(0),
 		Run: func(ctx context.Context, settings workload.Settings, changes workload.Changes, report workload.Report) error {
 			group, ctx := errgroup.WithContext(ctx)
 			group.Go(func() error {
@@ -238,6 +240,7 @@ func setupWorkload(ctx context.Context, mgr ctrl.Manager, registry *engines.Engi
 	if err := (&clusterpower.Reconciler{
 		Client:  mgr.GetClient(),
 		Engines: registry,
+		Slots:   slots(0),
 		Events:  reconcile.Events(mgr.GetEventRecorder("stop-controller")),
 		Clock:   clock.RealClock{},
 		// The ClusterCache tries to reconnect every 30 s only.

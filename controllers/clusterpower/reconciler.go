@@ -67,8 +67,10 @@ type Engine interface {
 
 // Reconciler stops and starts clusters.
 type Reconciler struct {
-	Client  client.Client
+	Client client.Client
+	// Engines that clusters are on, and Slots of workers at each; nil = they are not limited.
 	Engines *engines.Engines
+	Slots   *engines.Slots
 	Events  events.EventRecorder
 	Clock   clock.PassiveClock
 	// Workload returns a client of a workload cluster, without a cache.
@@ -116,16 +118,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil || containerCluster == nil {
 		return ctrl.Result{}, err
 	}
-	s := &scope{cluster: cluster, containerCluster: containerCluster, recorded: recorded}
-	switch {
-	case !cluster.DeletionTimestamp.IsZero():
+	if !cluster.DeletionTimestamp.IsZero() {
 		// Nothing of it has to run, and a paused one is not deleted.
 		return ctrl.Result{}, r.unpause(ctx, cluster)
-	case stopped:
-		return r.stop(ctx, s)
-	default:
-		return r.start(ctx, s)
 	}
+	leave, entered := r.Slots.Enter(containerCluster)
+	if !entered {
+		return ctrl.Result{RequeueAfter: engines.BusyInterval}, nil
+	}
+	defer leave()
+	s := &scope{cluster: cluster, containerCluster: containerCluster, recorded: recorded}
+	if stopped {
+		return r.stop(ctx, s)
+	}
+	return r.start(ctx, s)
 }
 
 // containers of the cluster, or an error where another engine than the cluster's responds.

@@ -368,3 +368,20 @@ func TestEvents(t *testing.T) {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 }
+
+// TestBusyEngine: workers that wait for one engine leave the others to clusters on other engines.
+func TestBusyEngine(t *testing.T) {
+	t.Parallel()
+	var containerCluster *infrav1.ContainerCluster
+	w := newWorld(t, func(o *builders.Objects) {
+		stopped(o.Cluster)
+		containerCluster = o.ContainerCluster
+		containerCluster.Spec.EngineName = "build"
+	})
+	w.reconciler.Slots = &engines.Slots{Limit: 1}
+	leave, _ := w.reconciler.Slots.Enter(containerCluster)
+	defer leave()
+	if result := w.reconcile(); result.RequeueAfter != engines.BusyInterval {
+		t.Errorf("it does not wait for a worker: %+v", result)
+	}
+}

@@ -55,6 +55,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Engines confirm that a container is gone before its Machine is replaced for it.
 	Engines *engines.Engines
+	// Slots of workers at each engine; nil = they are not limited.
+	Slots *engines.Slots
 
 	// WatchFilterValue restricts what is reconciled; see the flag.
 	WatchFilterValue string

@@ -33,6 +33,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	containercluster "github.com/capi-samples/cluster-api-provider-container/controllers/cluster"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 )
@@ -244,6 +245,11 @@ func (r *Reconciler) containers(ctx context.Context, s *scope) (map[string]bool,
 	if err != nil {
 		return nil, fmt.Errorf("find engine of the cluster: %w", err)
 	}
+	leave, entered := r.Slots.Enter(containerCluster)
+	if !entered {
+		return nil, reconcile.Wait{After: engines.BusyInterval}
+	}
+	defer leave()
 	containers, err := containercluster.RecordOf(containerCluster, s.cluster.Name).Containers(ctx, connection.Engine)
 	if err != nil {
 		return nil, err

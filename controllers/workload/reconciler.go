@@ -61,6 +61,8 @@ type Reconciler struct {
 	ClusterCache clustercache.ClusterCache
 	// Engines whose events are passed to the controllers of the cluster that they are about.
 	Engines *engines.Engines
+	// Slots of workers at each engine; nil = they are not limited.
+	Slots *engines.Slots
 	// Run runs the controllers of one workload cluster until ctx ends, and reports on each
 	// part. Where nothing is switched on it removes what was published, and may return.
 	Run func(ctx context.Context, settings Settings, changes Changes, report Report) error
@@ -198,6 +200,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	ctx = reconcile.LogCluster(ctx, request.Namespace, request.Name)
+	leave, entered := r.Slots.Enter(active.infrastructure)
+	if !entered {
+		return ctrl.Result{RequeueAfter: engines.BusyInterval}, nil
+	}
+	defer leave()
 	settings := &active.settings
 	settings.Config, err = r.ClusterCache.GetRESTConfig(ctx, request.NamespacedName)
 	if errors.Is(err, clustercache.ErrClusterNotConnected) {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -32,10 +33,13 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
+	"github.com/capi-samples/cluster-api-provider-container/controllers/engines"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/workload"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 	"github.com/capi-samples/cluster-api-provider-container/test/builders"
+	"github.com/capi-samples/cluster-api-provider-container/test/engineobjects"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -209,4 +213,22 @@ func TestNothingRuns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestBusyEngine: workers that wait for one engine leave the others to clusters on other engines.
+func TestBusyEngine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *builders.Objects) { o.ContainerCluster.Spec.EngineName = "build" })
+	registry := engines.New(engines.Own(w.engine), engines.Options{Open: engineobjects.Open(map[string]engine.Engine{"build": w.engine})})
+	name := types.NamespacedName{Namespace: builders.Namespace, Name: "build"}
+	must.Succeed(t, registry.Connect(t.Context(), name, engineobjects.Target(t, name.Name)))
+	t.Cleanup(func() { registry.Disconnect(name, nil) })
+	must.Get(registry.Probe(t.Context(), name, engineobjects.Accept))(t)
+	w.reconciler.Engines, w.reconciler.Slots = registry, &engines.Slots{Limit: 1}
+	leave, _ := w.reconciler.Slots.Enter(w.objects.ContainerCluster)
+	defer leave()
+	if result := w.reconcile(); result.RequeueAfter != engines.BusyInterval {
+		t.Errorf("it does not wait for a worker: %+v", result)
+	}
+	w.expect(0, 0)
 }
