@@ -173,6 +173,7 @@ func (s *enginesTest) lost(t *testing.T) {
 		return "", nil
 	})
 	capcontest.NothingLeftSince(t, second, nil)
+	program.MustRun("down", enginesCluster) // its record
 }
 
 func (s *enginesTest) declareLost(t *testing.T, isLost bool) {

@@ -78,7 +78,8 @@ func (c *Program) MustOutput(args ...string) string {
 // test ends; not where it failed and KEEP is set.
 func (c *Program) DownBeforeAndAfter() {
 	c.T.Helper()
-	c.MustRun("down", c.Cluster)
+	// With --force, the record of a cluster whose engine and plane are gone goes too.
+	c.MustRun("down", c.Cluster, "--force")
 	c.T.Cleanup(func() {
 		if !c.T.Failed() || os.Getenv("KEEP") == "" {
 			_, _ = c.Run(context.WithoutCancel(c.T.Context()), "down", c.Cluster)
