@@ -124,11 +124,12 @@ func TestContainerOf(t *testing.T) {
 			want:   base(func(b *containerBody) { b.Devices = []deviceBody{{Path: "vendor.com/class=name"}} }),
 		},
 		"network": {
-			reason: "the static address is recorded, and ports that are not given are the engine's to choose",
+			reason: "the static address is recorded, ports that are not given are the engine's to choose, and all addresses are none",
 			spec: engine.Spec{
 				Attachment: engine.Attachment{Network: "net", Addresses: []netip.Addr{static}},
 				Ports: []engine.PortBinding{
 					{HostAddress: netip.MustParseAddr("127.0.0.1"), HostPort: 6443, ContainerPort: 6443}, {ContainerPort: 80},
+					{HostAddress: netip.IPv4Unspecified(), HostPort: 81, ContainerPort: 81},
 				},
 			},
 			want: base(func(b *containerBody) {
@@ -139,6 +140,7 @@ func TestContainerOf(t *testing.T) {
 				b.Ports = []portBody{
 					{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: 6443, ContainerPort: 6443, Protocol: "tcp"},
 					{ContainerPort: 80, Protocol: "tcp"},
+					{HostPort: 81, ContainerPort: 81, Protocol: "tcp"},
 				}
 			}),
 		},

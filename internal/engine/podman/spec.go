@@ -172,6 +172,10 @@ func containerOf(spec engine.Spec) (containerBody, error) {
 		body.DNSSearch = spec.DNSSearch
 	}
 	for _, port := range spec.Ports {
+		if port.HostAddress.IsUnspecified() {
+			// Netavark would forward what is sent to 0.0.0.0 itself, and no client sends that.
+			port.HostAddress = netip.Addr{}
+		}
 		body.Ports = append(body.Ports, portBody{
 			HostIP: port.HostAddress, HostPort: port.HostPort, ContainerPort: port.ContainerPort, Protocol: port.Protocol.Name(),
 		})
