@@ -285,6 +285,9 @@ const (
 	// EngineReplacedReason: another engine responds than before. Nothing is removed for it. If the former one is
 	// lost, remove the annotation that the message names, and spec.debts.
 	EngineReplacedReason = "EngineReplaced"
+	// EngineDuplicateReason: the engine that responds is that of another ContainerEngine of the namespace. Nothing is created
+	// or removed through this object. Correct its endpoint, or delete it.
+	EngineDuplicateReason = "DuplicateEngine"
 	// EngineLostReason: spec.lost says that the engine is gone. The manager does not connect to it, and objects that are
 	// deleted do not wait for it: what they leave there is recorded in spec.debts.
 	EngineLostReason = "Lost"

@@ -65,6 +65,14 @@ func (e *replacedError) Error() string {
 		"if the former engine is lost, %s", e.responds, cmp.Or(e.recorded, "the one of before"), remedy)
 }
 
+// duplicateError says that the engine that responds is the one of another ContainerEngine.
+type duplicateError struct{ storage, other string }
+
+// Error implements error.
+func (e *duplicateError) Error() string {
+	return fmt.Sprintf("the engine that responds (storage %s) is that of ContainerEngine %q: correct spec.endpoint, or use that one and delete this", e.storage, e.other)
+}
+
 // probe the engine. One that is not the one of before is not used, and nothing is concluded from what
 // it does not have.
 func (r *Reconciler) probe(ctx context.Context, s *scope) error {
@@ -79,10 +87,13 @@ func (r *Reconciler) probe(ctx context.Context, s *scope) error {
 		return ctx.Err()
 	}
 	var replaced *replacedError
+	var duplicate *duplicateError
 	switch _, isIndebted := errors.AsType[*indebtedError](err); {
 	case isIndebted: // It responds, and payDebts uses it.
 	case errors.As(err, &replaced):
 		return s.unreachable(infrav1.EngineReplacedReason, err, probeInterval)
+	case errors.As(err, &duplicate):
+		return s.unreachable(infrav1.EngineDuplicateReason, err, probeInterval)
 	case errors.Is(err, engine.ErrUnauthorized):
 		return s.unreachable(infrav1.EngineCredentialsInvalidReason, err, probeInterval)
 	case err != nil:
@@ -110,6 +121,9 @@ func (s *scope) identify(ctx context.Context, info engine.Info, eng engine.Conta
 	switch {
 	case info.StorageID == "" || info.StorageID == s.engine.Annotations[infrav1.EngineAnnotation]:
 		return nil
+	case s.recordedBy[info.StorageID] != "":
+		// Two objects would count its capacity twice, and take the containers of the one for those of the other.
+		return &duplicateError{info.StorageID, s.recordedBy[info.StorageID]}
 	case info.StorageID != recorded && (recorded != "" || indebted):
 		if owns, err := s.ownsContainers(ctx, eng); err != nil || !owns {
 			return cmp.Or(err, error(&replacedError{recorded: recorded, responds: info.StorageID, indebted: indebted}))

@@ -130,9 +130,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (_ ctr
 // errOtherManager: objects on the engine are not reconciled here either.
 var errOtherManager = errors.New("not reconciled by this manager")
 
-// countMachines counts what is on the engine.
+// countMachines counts what is on the engine, and reads which engines the other objects of the namespace have.
 func (r *Reconciler) countMachines(ctx context.Context, s *scope) error {
 	clusters, machines := &infrav1.ContainerClusterList{}, &infrav1.ContainerMachineList{}
+	all := &infrav1.ContainerEngineList{}
+	if err := r.Client.List(ctx, all, client.InNamespace(s.engine.Namespace)); err != nil {
+		return fmt.Errorf("list ContainerEngines: %w", err)
+	}
+	s.recordedBy = map[string]string{}
+	for i := range all.Items {
+		if other := &all.Items[i]; other.Name != s.engine.Name && other.Annotations[infrav1.EngineAnnotation] != "" {
+			s.recordedBy[other.Annotations[infrav1.EngineAnnotation]] = other.Name
+		}
+	}
 	if err := r.Client.List(ctx, clusters, client.InNamespace(s.engine.Namespace)); err != nil {
 		return fmt.Errorf("list ContainerClusters: %w", err)
 	}
@@ -192,6 +202,8 @@ type scope struct {
 	target engines.Target
 	// answer of the engine.
 	answer hostinfo.Answer
+	// recordedBy are the names of other ContainerEngines of the namespace, by the storage that they have recorded.
+	recordedBy map[string]string
 	// usage of the engine.
 	usage placement.Usage
 	// conditions as they were before this reconcile.

@@ -298,3 +298,27 @@ func TestReplaced(t *testing.T) {
 	f.edit(func(e *infrav1.ContainerEngine) { delete(e.Annotations, infrav1.EngineAnnotation) })
 	f.expect("the administrator says that the former one is lost", well())
 }
+
+// TestDuplicate: the engine of another object is refused, although it has containers of a cluster that is on both.
+func TestDuplicate(t *testing.T) {
+	t.Parallel()
+	other := &infrav1.ContainerEngine{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: "other", Annotations: map[string]string{infrav1.EngineAnnotation: "other-storage"},
+	}}
+	elsewhere := other.DeepCopy()
+	elsewhere.Namespace = "elsewhere"
+	elsewhere.Annotations[infrav1.EngineAnnotation] = "a" // of the fixture's engine
+	over := clusterOn("c")
+	over.Spec.EngineNames = []string{"build", "other"}
+	f := newFixture(t, nil, over, other, elsewhere)
+	f.expect("that of another namespace is for other users", well())
+	f.engine.AddImage(engine.Image{Tags: []string{builders.NodeImage}}, nil)
+	owner := identity.Owner{Namespace: namespace, Cluster: "c", ID: "owner-c"}
+	must.Get(f.engine.CreateContainer(t.Context(), engine.Spec{
+		Name: "node", Image: builders.NodeImage, Labels: owner.ContainerLabels(identity.RoleWorker, "m"),
+	}))(t)
+	f.engine.SwitchStorage("other-storage")
+	f.expect("the endpoint leads to that of the other object", unused(infrav1.EngineDuplicateReason, interval))
+	f.engine.SwitchStorage("a")
+	f.expect("it is corrected", well())
+}

@@ -96,7 +96,7 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 		"certificates and "+kubeconfigs)
 	errs = append(errs, validateUnchangedOnceSet(endpoint.Child("port"), before.Spec.ControlPlaneEndpoint.Port, after.Spec.ControlPlaneEndpoint.Port, kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostPort"), before.Spec.LoadBalancer.HostPort, after.Spec.LoadBalancer.HostPort, kubeconfigs)...)
-	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostAddress"), published(before.Spec.LoadBalancer),
+	errs = append(errs, validateUnchangedOnceSet(balancer.Child("hostAddress"), published(before.Spec),
 		cmp.Or(after.Spec.LoadBalancer.HostAddress, infrav1.DefaultPortAddress), kubeconfigs)...)
 	errs = append(errs, validateUnchangedOnceSet(balancer.Child("type"), before.Spec.LoadBalancer.Type, after.Spec.LoadBalancer.Type,
 		"it decides who serves the endpoint; restore the value, or create another cluster")...)
@@ -124,12 +124,13 @@ func validateClusterUpdate(before, after *infrav1.ContainerCluster) field.ErrorL
 	return append(errs, validateOwnershipUpdate(before, after)...)
 }
 
-// published is the address of the host port; empty while it can be chosen.
-func published(balancer infrav1.LoadBalancer) string {
-	if balancer.HostPort == 0 {
-		return balancer.HostAddress
+// published is the address of the host port; empty while it can be chosen. On the engine of an object, the controller sets it
+// with the endpoint, also for a host port that was requested.
+func published(spec infrav1.ContainerClusterSpec) string {
+	if spec.LoadBalancer.HostPort == 0 || spec.ControlPlaneEndpoint.Host == "" {
+		return spec.LoadBalancer.HostAddress
 	}
-	return cmp.Or(balancer.HostAddress, infrav1.DefaultPortAddress)
+	return cmp.Or(spec.LoadBalancer.HostAddress, infrav1.DefaultPortAddress)
 }
 
 // hasStarted reports whether containers may be on the cluster's network. Until
