@@ -21,6 +21,8 @@ limitations under the License.
 // left out on an engine whose harness says that it runs none, and what needs a
 // restart of the engine where the harness cannot restart it.
 //
+// Before its first case, the suite needs Info, InspectImage and LoadImage of the engine.
+//
 // A real engine gets the suite's own image: one static program, built from
 // this source and loaded as a docker-archive, so that nothing is pulled.
 package enginetest

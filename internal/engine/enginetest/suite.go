@@ -76,6 +76,26 @@ type Harness struct {
 	MissesOOM bool
 }
 
+// missing names the functions that every engine needs and the harness lacks: a case that called one of them
+// would end the process, and hide what the others found.
+func (h Harness) missing() []string {
+	var missing []string
+	for _, function := range []struct {
+		name  string
+		isNil bool
+	}{
+		{"Connect", h.Connect == nil}, {"Interrupt", h.Interrupt == nil}, {"Outage", h.Outage == nil},
+		{"OccupyPort", h.OccupyPort == nil}, {"FreePort", h.FreePort == nil}, {"HostDirectory", h.HostDirectory == nil},
+		{"MissingHostPath", h.MissingHostPath == nil}, {"VolumesOf", h.VolumesOf == nil}, {"UnreachableImage", h.UnreachableImage == nil},
+		{"Requests", h.Requests == nil && h.Processes},
+	} {
+		if function.isNil {
+			missing = append(missing, function.name)
+		}
+	}
+	return missing
+}
+
 // checks are the cases of the suite by their titles. The comment at each is the sentence of
 // the contract that it proves.
 type checks map[string]func(t *testing.T, c *fixture)
@@ -129,6 +149,9 @@ func RestartConformance(t *testing.T, harness Harness) {
 
 func runChecks(t *testing.T, harness Harness, groups map[string]group) {
 	t.Helper()
+	if missing := harness.missing(); len(missing) > 0 {
+		t.Fatalf("the harness has no %s; LocalHarness has all but VolumesOf", strings.Join(missing, ", no "))
+	}
 	connection := harness.Connect(t)
 	info, err := connection.Info(t.Context())
 	succeed(t, "the engine under test", err)
