@@ -53,7 +53,7 @@ func TestFieldsHasEachField(t *testing.T) {
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fields of the API (-) and of the table (+):\n%s", diff)
+		t.Errorf("fields of the API (-) and of Fields in fields.go (+), which says what can change while the container runs:\n%s", diff)
 	}
 }
 

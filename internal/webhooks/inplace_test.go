@@ -48,7 +48,7 @@ func TestInPlaceFields(t *testing.T) {
 		name := strings.Join(field.Path, ".")
 		value, isKnown := values[name]
 		if !isKnown {
-			t.Errorf("%s has no values", name)
+			t.Errorf("%s has no values; add two to the table of this test", name)
 			continue
 		}
 		machine := func(text string) *infrav1.ContainerMachine {

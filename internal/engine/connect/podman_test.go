@@ -195,7 +195,7 @@ func TestSystemConnections(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff([]string{"auto", "docker", "podman"}, connect.Names()); diff != "" {
-		t.Errorf("engines (-want +got):\n%s", diff)
+		t.Errorf("engines, which docs/how-to/engine.md lists too (-want +got):\n%s", diff)
 	}
 	if got := connect.ReservedNetworks(); !slices.Contains(got, "bridge") || !slices.Contains(got, "podman") {
 		t.Errorf("reserved networks %v, want those of both engines", got)

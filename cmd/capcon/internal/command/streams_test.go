@@ -93,7 +93,7 @@ func TestStreams(t *testing.T) {
 	for _, name := range leaves(t, commandtest.New(t)) {
 		row, found := rows[name]
 		if !found {
-			t.Errorf("command %q has no row", name)
+			t.Errorf("command %q has no row; add to rows what it prints on which stream", name)
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
