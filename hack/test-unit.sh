@@ -15,7 +15,7 @@
 
 # Runs the tests that need neither an engine nor the network.
 #
-#   hack/test-unit.sh [PACKAGE]...     default: all
+#   hack/test-unit.sh [PACKAGE]... [FLAG]...     packages by default: all; flags are those of go test, such as -run
 #
 # Environment:
 #   CI  set: with the race detector, which takes three times as long
