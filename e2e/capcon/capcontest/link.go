@@ -46,8 +46,13 @@ type Link struct {
 func (h *Host) OpenLink(t *testing.T) *Link {
 	t.Helper()
 	address := net.JoinHostPort(h.Address, linkPort)
-	listener := h.Listen(t, address)
-	l := &Link{Endpoint: "tcp://" + address, engine: net.JoinHostPort(h.Address, apiPort), changed: make(chan struct{})}
+	l := newLink(h.Listen(t, address), net.JoinHostPort(h.Address, apiPort))
+	l.Endpoint = "tcp://" + address
+	return l
+}
+
+func newLink(listener net.Listener, engine string) *Link {
+	l := &Link{engine: engine, changed: make(chan struct{})}
 	go func() {
 		for {
 			client, err := listener.Accept()

@@ -37,7 +37,7 @@ import (
 
 // TroubleGrace is how long a condition that needs the user may
 // stand before up gives up: the user may be fixing it, or has just fixed it.
-// Controllers look again every 15 seconds, and then take a moment.
+// Controllers check again every 15 seconds, and then take a moment.
 const TroubleGrace = 20 * time.Second
 
 // Wait for a cluster to become ready.

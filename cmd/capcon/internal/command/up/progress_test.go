@@ -86,16 +86,16 @@ func TestFailureIsShownAtTheEnd(t *testing.T) {
 	commandtest.Contains(t, out, "the command ends if this lasts for 20s")
 }
 
-// Who corrects the cause and runs the command again sees the condition of before, until the controllers have looked again.
+// Who corrects the cause and runs the command again sees the condition of before, until the controllers have checked again.
 func TestCorrectedCauseIsNoFailure(t *testing.T) {
 	t.Parallel()
-	const controllersLookAgain = 17 * time.Second
+	const controllersCheckAgain = 17 * time.Second
 	w := commandtest.New(t)
 	began := w.Now()
 	w.Controllers = func() {
 		w.Become()
 		condition := metav1.Condition{Type: infrav1.LoadBalancerReadyCondition, Status: metav1.ConditionTrue, Reason: infrav1.LoadBalancerReadyReason}
-		isReady := w.Now().Sub(began) >= controllersLookAgain
+		isReady := w.Now().Sub(began) >= controllersCheckAgain
 		if !isReady {
 			condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, infrav1.HostPortInUseReason, "host port 6443 is in use"
 		}
