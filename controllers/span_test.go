@@ -58,8 +58,8 @@ type spanWorld struct {
 	balancers  map[string]*simulatedhaproxy.Processes
 }
 
-// lan is the network of the host at this index.
-func lan(index int) engine.Network {
+// onLAN is the network of the host at this index.
+func onLAN(index int) engine.Network {
 	dynamic := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 88, 0, byte(192 + 16*index)}), 28)
 	return engine.Network{Name: "lan", Driver: "macvlan", Subnets: []engine.Subnet{{
 		Prefix: netip.MustParsePrefix("10.88.0.0/24"), Gateway: netip.MustParseAddr("10.88.0.1"), Dynamic: dynamic,
@@ -69,6 +69,14 @@ func lan(index int) engine.Network {
 func machines() []string { return []string{builders.Machine, "m2", "m3"} }
 
 func newSpanWorld(t *testing.T) *spanWorld {
+	t.Helper()
+	w := beginSpanWorld(t)
+	w.look()
+	return w
+}
+
+// beginSpanWorld returns a world in which no controller has looked.
+func beginSpanWorld(t *testing.T) *spanWorld {
 	t.Helper()
 	key, known := engineobjects.Key(t)
 	objects := builders.New(builders.ControlPlane(builders.JoinControlPlaneData), func(o *builders.Objects) {
@@ -99,12 +107,11 @@ func newSpanWorld(t *testing.T) *spanWorld {
 		if index > 0 {
 			made = w.NewHost()
 		}
-		made.Engine.AddNetwork(lan(index))
+		made.Engine.AddNetwork(onLAN(index))
 		made.Nodes.FirstBoot(record.Done)
 		w.byHost[host], w.balancers[host] = made.Engine, made.LoadBalancers
 	}
 	w.restart()
-	w.look()
 	return w
 }
 
@@ -131,15 +138,21 @@ func (kept) Close() error { return nil }
 func (w *spanWorld) look() {
 	w.TB.Helper()
 	for range 6 {
-		for _, host := range hosts() {
-			_, _ = w.controller.Reconcile(w.TB.Context(), ctrl.Request{NamespacedName: named(host)})
-			if w.Engines.Connection(named(host)) != nil {
-				w.On(w.Engines, named(host))
-			}
-		}
+		w.connect()
 		_, _ = w.ReconcileCluster()
 		for _, name := range machines() {
 			_, _ = w.ReconcileMachine(name)
+		}
+	}
+}
+
+// connect the manager to the engines.
+func (w *spanWorld) connect() {
+	w.TB.Helper()
+	for _, host := range hosts() {
+		_, _ = w.controller.Reconcile(w.TB.Context(), ctrl.Request{NamespacedName: named(host)})
+		if w.Engines.Connection(named(host)) != nil {
+			w.On(w.Engines, named(host))
 		}
 	}
 }
@@ -356,7 +369,7 @@ func TestClusterOverSeveralEnginesDeleted(t *testing.T) {
 func TestSharedNetworkRefused(t *testing.T) {
 	t.Parallel()
 	w := newSpanWorld(t)
-	other := lan(1)
+	other := onLAN(1)
 	other.Subnets[0].Prefix = netip.MustParsePrefix("10.99.0.0/24")
 	w.byHost["b"].AddNetwork(other)
 	w.look()

@@ -56,7 +56,7 @@ const (
 	// do not fit together. The message has the field and the remedy.
 	AddressRangesInvalidReason = "AddressRangesInvalid"
 	// NetworkUnusableReason: a network of that name exists and cannot be used. Choose another name, or
-	// remove the network.
+	// remove the network. Or it does not connect the engines of the cluster: the controller retries.
 	NetworkUnusableReason = "NetworkUnusable"
 	// NetworkNotReadyReason: the engine returned the error in the message. The controller retries.
 	NetworkNotReadyReason = "NotReady"

@@ -31,6 +31,7 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/controllers/internal/reconcile"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/imagepull"
 	"github.com/capi-samples/cluster-api-provider-container/internal/loadbalancer"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
@@ -53,12 +54,12 @@ func (r *Reconciler) ensureLoadBalancer(ctx context.Context, s *scope) error {
 	if _, stopped := s.cluster.Annotations[infrav1.StoppedAnnotation]; stopped && !before.Running {
 		return reconcile.WaitForEvent(infrav1.ClusterStoppedReason, "the cluster is stopped")
 	}
-	image, err := loadbalancer.ChooseImage(ctx, s.Engine, cmp.Or(s.containerCluster.Spec.LoadBalancer.Image, r.LoadBalancerImage))
+	image, err := r.chooseLoadBalancerImage(ctx, s, s.Engine)
 	if err != nil {
 		return s.loadBalancerError(err)
 	}
 	if !before.Exists {
-		if err := r.ensureLoadBalancerImage(ctx, s, image); err != nil {
+		if err := ensureLoadBalancerImage(ctx, s, s.Images, image); err != nil {
 			return err
 		}
 	}
@@ -136,8 +137,12 @@ func (r *Reconciler) recordLoadBalancer(s *scope, before loadbalancer.State) {
 	}
 }
 
-func (r *Reconciler) ensureLoadBalancerImage(ctx context.Context, s *scope, image string) error {
-	status, err := s.Images.Ensure(ctx, image)
+func (r *Reconciler) chooseLoadBalancerImage(ctx context.Context, s *scope, images loadbalancer.ImageInspector) (string, error) {
+	return loadbalancer.ChooseImage(ctx, images, cmp.Or(s.containerCluster.Spec.LoadBalancer.Image, r.LoadBalancerImage))
+}
+
+func ensureLoadBalancerImage(ctx context.Context, s *scope, images *imagepull.Tracker, image string) error {
+	status, err := images.Ensure(ctx, image)
 	switch {
 	case err != nil:
 		return s.loadBalancerError(err)

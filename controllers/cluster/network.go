@@ -63,6 +63,9 @@ func (r *Reconciler) ensureNetwork(ctx context.Context, s *scope) error {
 	if err := s.checkRanges(existing); err != nil {
 		return err
 	}
+	if err := r.checkHosts(ctx, s, request); err != nil {
+		return err
+	}
 	if err := r.joinNetwork(ctx, s, existing); err != nil {
 		return s.networkError(err)
 	}

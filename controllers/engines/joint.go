@@ -65,6 +65,24 @@ func (e *Engines) Joint(home *Connection, names []types.NamespacedName) *union.E
 	})
 }
 
+// Members returns the connections to the engines of a cluster over several, apart from those that are lost; an *UnavailableError where one
+// does not respond.
+func (e *Engines) Members(cluster *infrav1.ContainerCluster) ([]*Connection, error) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	var members []*Connection
+	for _, name := range MembersOf(cluster) {
+		connection, err := e.find(name)
+		switch {
+		case err == nil:
+			members = append(members, connection)
+		case !errors.Is(err, ErrLost):
+			return nil, err
+		}
+	}
+	return members, nil
+}
+
 // joined returns the connection of a cluster over several engines: the same one while that to its home is the same. The caller
 // holds the mutex.
 func (e *Engines) joined(home *Connection, names []types.NamespacedName) *Connection {

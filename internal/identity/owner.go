@@ -180,6 +180,7 @@ const (
 	kindNode         = "node"
 	kindLoadBalancer = "load-balancer"
 	kindService      = "service"
+	kindProbe        = "probe"
 	kindVolume       = "volume"
 )
 
@@ -189,6 +190,11 @@ func (o Owner) NodeContainer(machine string) string { return containerName(o, ki
 // LoadBalancerContainer is the name of the cluster's load balancer.
 func (o Owner) LoadBalancerContainer() string {
 	return containerName(o, kindLoadBalancer, o.Cluster+"-lb")
+}
+
+// ProbeContainer is the name of the container that asks other hosts from an engine.
+func (o Owner) ProbeContainer(engine string) string {
+	return containerName(o, kindProbe, o.Cluster+"-probe-"+engine)
 }
 
 // Volume is the name of the engine's volume that all nodes of the cluster mount.

@@ -22,6 +22,7 @@ package simulatedhaproxy
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,8 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/haproxy"
+	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
+	"github.com/capi-samples/cluster-api-provider-container/internal/network/lan"
 )
 
 // Processes are the load balancers of one engine.
@@ -41,6 +44,7 @@ type Processes struct {
 	// stale are the configurations of relays that ignore signals.
 	stale   map[string]string
 	health  map[string]haproxy.Status
+	reach   func(netip.Addr) lan.Reach
 	refused string
 	reloads int
 	ignored int
@@ -60,6 +64,13 @@ func (p *Processes) SetHealth(backend string, status haproxy.Status) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.health[backend] = status
+}
+
+// SetReach says how far requests to other hosts get that the containers of this engine send; by default, all have responses.
+func (p *Processes) SetReach(reach func(netip.Addr) lan.Reach) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.reach = reach
 }
 
 // Refuse makes the check of every configuration answer the message; empty
@@ -161,6 +172,8 @@ func (p *Processes) load(container string) {
 // handles those of other containers itself.
 func (p *Processes) Exec(container string, command engine.Command) (engine.Output, error) {
 	switch {
+	case p.isProbe(container):
+		return p.probe(command.Args), nil
 	case asks(command.Args):
 		stored, _ := p.engine.ReadFile(container, haproxy.ConfigPath)
 		response, err := p.answer(container)
@@ -185,6 +198,32 @@ func (p *Processes) Exec(container string, command engine.Command) (engine.Outpu
 		}
 	}
 	return engine.Output{}, nil
+}
+
+func (p *Processes) isProbe(container string) bool {
+	observed, err := p.engine.Observe(container)
+	return err == nil && identity.Role(observed.Labels[identity.LabelRole]) == identity.RoleProbe
+}
+
+// probe is what a container prints that asks those of other hosts: a line for each step of each request.
+func (p *Processes) probe(args []string) engine.Output {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	var text strings.Builder
+	for _, arg := range args {
+		address, err := netip.ParseAddr(arg)
+		if err != nil {
+			continue
+		}
+		reached := lan.Responds
+		if p.reach != nil {
+			reached = p.reach(address)
+		}
+		for step := lan.Connects; step <= reached; step++ {
+			fmt.Fprintf(&text, "%s %d\n", address, step)
+		}
+	}
+	return engine.Output{Stdout: []byte(text.String())}
 }
 
 // answer is both responses in one connection.

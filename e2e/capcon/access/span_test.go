@@ -61,6 +61,7 @@ func TestSpan(t *testing.T) {
 		{Name: "host loses its power", Run: s.losesPower},
 		{Name: "host is cut off", Run: s.cutOff},
 		{Name: "engines added", Run: s.added},
+		{Name: "host is not on the LAN", Run: s.notConnected},
 		{Name: "created", Run: s.created},
 		{Name: "workers and a machine pool", Run: s.grown},
 		{Name: "stopped and started", Run: s.stopped},

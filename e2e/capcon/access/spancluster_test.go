@@ -49,6 +49,39 @@ const (
 	calm = 5 * time.Second
 )
 
+// notConnected: the engine of a host responds, and its containers are not on the LAN. Nothing is created until they are.
+func (s *spanTest) notConnected(t *testing.T) {
+	program, host := s.program.At(t), s.host("c")
+	host.LeaveLAN(t)
+	host.JoinUnplugged(t)
+	arguments := []string{"up", spanCluster, "--engines", "a,b,c", "--network", capcontest.LANNetwork, "--control-planes", "1", "--workers", "0"}
+	const want = `does not connect ContainerEngine "a" with "c"`
+	output, err := program.Command(t.Context(), arguments...).CombinedOutput()
+	if words := strings.Join(strings.Fields(string(output)), " "); err == nil || !strings.Contains(words, want) {
+		t.Errorf("%v, and not %q:\n%s", err, want, output)
+	}
+	for _, host := range s.hosts {
+		capcontest.Eventually(t, "no container is on host "+host.Name, func(context.Context) (string, error) {
+			return strings.Join(capcontest.Ours(t, host.Connect(t)), ", "), nil
+		})
+	}
+	host.PlugOther(t)
+	capcontest.Eventually(t, "the network is ready", func(ctx context.Context) (string, error) {
+		list := &infrav1.ContainerClusterList{}
+		if err := s.api.List(ctx, list, client.MatchingLabels{clusterv1.ClusterNameLabel: spanCluster}); err != nil || len(list.Items) != 1 {
+			return fmt.Sprintf("%d ContainerClusters", len(list.Items)), err
+		}
+		ready := conditions.Get(&list.Items[0], infrav1.NetworkReadyCondition)
+		if ready == nil || ready.Status != metav1.ConditionTrue {
+			return ready.String(), nil
+		}
+		return "", nil
+	})
+	program.MustRun("down", spanCluster)
+	host.LeaveLAN(t)
+	host.JoinLAN(t)
+}
+
 // created: a control plane on each host.
 func (s *spanTest) created(t *testing.T) {
 	program := s.program.At(t)

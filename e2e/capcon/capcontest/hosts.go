@@ -254,7 +254,40 @@ func (h *Host) Plug(t *testing.T) {
 // JoinLAN creates the network of the LAN, LANNetwork, on the engine. What it gives out itself, no other engine does.
 func (h *Host) JoinLAN(t *testing.T) {
 	t.Helper()
-	h.Docker(t, "network", "create", "--driver", "macvlan", "--opt", "parent=lan", "--subnet", lanSubnet, "--gateway", lanGateway,
+	h.createNetwork(t, "lan")
+}
+
+// JoinUnplugged is JoinLAN by another interface, whose cable is not in the switch. Its containers are reached after PlugOther; the engine
+// is, anyway. LeaveLAN ends it.
+func (h *Host) JoinUnplugged(t *testing.T) {
+	t.Helper()
+	Shell(t, fmt.Sprintf(`ip -n %[1]s link add %[2]s type veth peer name %[3]s netns %[4]s
+ip -n %[1]s link set dev %[2]s up
+ip -n %[4]s link set dev %[3]s up`, hostNamespace+h.Name, otherInterface, h.otherCable(), lanNamespace))
+	h.createNetwork(t, otherInterface)
+}
+
+// PlugOther cable of JoinUnplugged into the switch.
+func (h *Host) PlugOther(t *testing.T) {
+	t.Helper()
+	Shell(t, fmt.Sprintf("ip -n %s link set dev %s master bridge", lanNamespace, h.otherCable()))
+}
+
+// LeaveLAN removes the network, and the other interface if there is one.
+func (h *Host) LeaveLAN(t *testing.T) {
+	t.Helper()
+	h.Docker(t, "network", "rm", LANNetwork)
+	Shell(t, fmt.Sprintf("ip -n %s link delete %s 2>/dev/null || true", hostNamespace+h.Name, otherInterface))
+}
+
+// otherInterface of a host that has two.
+const otherInterface = "other"
+
+func (h *Host) otherCable() string { return h.Name + "-" + otherInterface }
+
+func (h *Host) createNetwork(t *testing.T, parent string) {
+	t.Helper()
+	h.Docker(t, "network", "create", "--driver", "macvlan", "--opt", "parent="+parent, "--subnet", lanSubnet, "--gateway", lanGateway,
 		"--ip-range", h.ipRange, LANNetwork)
 }
 
