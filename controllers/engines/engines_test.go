@@ -132,6 +132,36 @@ func TestFor(t *testing.T) {
 	})
 }
 
+// TestMembers: one that is lost is none, and one that does not respond is an error.
+func TestMembers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		over := cluster(first)
+		over.Spec.EngineNames = []string{first.Name, second.Name}
+		members := func() []string {
+			t.Helper()
+			var names []string
+			for _, member := range must.Get(f.Members(over))(t) {
+				names = append(names, member.Name.Name)
+			}
+			return names
+		}
+		must.Succeed(t, f.probe(t, first))
+		if found, err := f.Members(over); !isUnavailable(err) {
+			t.Errorf("while one does not respond: %v, %v", found, err)
+		}
+		must.Succeed(t, f.probe(t, second))
+		if diff := cmp.Diff(over.Spec.EngineNames, members()); diff != "" {
+			t.Errorf("members (-want, +got):\n%s", diff)
+		}
+		f.Disconnect(second, engines.ErrLost)
+		if diff := cmp.Diff([]string{first.Name}, members()); diff != "" {
+			t.Errorf("once one is lost (-want, +got):\n%s", diff)
+		}
+	})
+}
+
 // TestHangs: an engine that answers after 40 seconds stops its own callers after 30, and no others.
 func TestHangs(t *testing.T) {
 	t.Parallel()

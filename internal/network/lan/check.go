@@ -28,7 +28,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
 )
 
-// patience with a response: an address that nobody has is given up by the kernel after three seconds, and a busy host
+// patience with a response: the kernel gives up an address that no host has after three seconds, and a busy host
 // starts a process late.
 const patience = 10 * time.Second
 
