@@ -31,23 +31,23 @@ func EngineName() string { return cmp.Or(os.Getenv("ENGINE"), connect.Auto) }
 
 // Engine returns a connection that ends with the test. It skips the test with
 // -short, and fails it where no engine answers or the engine lacks an image.
-func Engine(t *testing.T, images ...string) engine.Engine {
-	t.Helper()
+func Engine(tb testing.TB, images ...string) engine.Engine {
+	tb.Helper()
 	if testing.Short() {
-		t.Skip("-short: no container engine")
+		tb.Skip("-short: no container engine")
 	}
-	eng, err := connect.Connect(t.Context(), connect.Options{Engine: EngineName()})
+	eng, err := connect.Connect(tb.Context(), connect.Options{Engine: EngineName()})
 	if err != nil {
-		t.Fatalf("a container engine is needed; \"make engine\" starts one: %v", err)
+		tb.Fatalf("a container engine is needed; \"make engine\" starts one: %v", err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := eng.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	for _, image := range images {
-		if _, err := eng.InspectImage(t.Context(), image); err != nil {
-			t.Fatalf("inspect image: %v; \"make images-load\" builds and loads it", err)
+		if _, err := eng.InspectImage(tb.Context(), image); err != nil {
+			tb.Fatalf("inspect image: %v; \"make images-load\" builds and loads it", err)
 		}
 	}
 	return eng

@@ -147,30 +147,30 @@ func IDs(containers []engine.Container) []string {
 
 // NothingLeftSince the engine had these things. They may have gone since, for reasons of
 // their owner.
-func NothingLeftSince(t *testing.T, eng engine.Engine, before []string) {
-	t.Helper()
-	left := slices.DeleteFunc(Ours(t, eng), func(thing string) bool { return slices.Contains(before, thing) })
+func NothingLeftSince(tb testing.TB, eng engine.Engine, before []string) {
+	tb.Helper()
+	left := slices.DeleteFunc(Ours(tb, eng), func(thing string) bool { return slices.Contains(before, thing) })
 	if len(left) > 0 {
-		t.Errorf("left on the engine: %q", left)
+		tb.Errorf("left on the engine: %q", left)
 	}
 }
 
 // Ours names everything on the engine that this project made.
-func Ours(t *testing.T, eng engine.Engine) []string {
-	t.Helper()
+func Ours(tb testing.TB, eng engine.Engine) []string {
+	tb.Helper()
 	all := []string{}
-	containers := must.Get(eng.ListContainers(t.Context(), map[string]string{identity.LabelRole: ""}))(t)
+	containers := must.Get(eng.ListContainers(tb.Context(), map[string]string{identity.LabelRole: ""}))(tb)
 	for _, container := range containers {
 		all = append(all, "container "+container.Name)
 	}
 	for _, name := range []string{network.DefaultName, network.IPv6Name} {
-		if _, err := eng.InspectNetwork(t.Context(), name); err == nil {
+		if _, err := eng.InspectNetwork(tb.Context(), name); err == nil {
 			all = append(all, "network "+name)
 		} else if engine.IgnoreNotFound(err) != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
-	volumes := must.Get(eng.ListVolumes(t.Context(), map[string]string{identity.LabelPlane: ""}))(t)
+	volumes := must.Get(eng.ListVolumes(tb.Context(), map[string]string{identity.LabelPlane: ""}))(tb)
 	for _, volume := range volumes {
 		all = append(all, "volume "+volume.Name)
 	}

@@ -43,6 +43,8 @@ const (
 	// lanSubnet is from the range for benchmarks (RFC 2544). Its lower half is free for static addresses, but for this
 	// machine's.
 	lanSubnet, lanGateway = "198.18.1.0/24", "198.18.1.1"
+	// LANEndpoints is a pattern of the endpoints of all hosts, for the flag --allowed-engine-endpoints.
+	LANEndpoints = "tcp://" + lanSubnet
 	// lanNamespace has the bridge: in the namespace of this machine, the firewall of an engine may drop what it forwards.
 	// The interface of this machine has the name, too.
 	lanNamespace, hostNamespace = "capcon-lan", "capcon-host-"
@@ -53,7 +55,7 @@ const (
 
 // LAN is a network of hosts that have an engine each. This machine reaches it, and so do the containers of its own engine.
 type LAN struct {
-	t         *testing.T
+	tb        testing.TB
 	authority Authority
 	// disk is the directory that the engine of this machine stores its images in, and those of the hosts as well.
 	disk  string
@@ -79,12 +81,12 @@ awk '$2 != "/" && ($3 == "nsfs" || $3 == "overlay") { print $2 }' /proc/mounts |
 exec dockerd "$@"`
 
 // NewLAN without hosts. It ends with the test, and what an earlier test left ends now.
-func NewLAN(t *testing.T) *LAN {
-	t.Helper()
+func NewLAN(tb testing.TB) *LAN {
+	tb.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("making a network namespace takes root")
+		tb.Skip("making a network namespace takes root")
 	}
-	root := must.Get(exec.CommandContext(t.Context(), "docker", "info", "--format", "{{.DockerRootDir}}").Output())(t)
+	root := must.Get(exec.CommandContext(tb.Context(), "docker", "info", "--format", "{{.DockerRootDir}}").Output())(tb)
 	disk := strings.TrimSpace(string(root))
 	undo := fmt.Sprintf(`for name in $(ip netns list | awk '$1 ~ /^(%[1]s$|%[2]s)/ { print $1 }'); do
   ip netns pids "$name" | xargs --no-run-if-empty kill -KILL || true
@@ -94,9 +96,9 @@ rm --recursive --force --one-file-system %[3]s/%[2]s*
 ip link delete %[1]s 2>/dev/null || true
 iptables --delete FORWARD --in-interface %[1]s --jump ACCEPT 2>/dev/null || true
 iptables --delete FORWARD --out-interface %[1]s --jump ACCEPT 2>/dev/null || true`, lanNamespace, hostNamespace, disk)
-	Shell(t, undo)
-	t.Cleanup(func() { Shell(t, undo) })
-	Shell(t, fmt.Sprintf(`ip netns add %[1]s
+	Shell(tb, undo)
+	tb.Cleanup(func() { Shell(tb, undo) })
+	Shell(tb, fmt.Sprintf(`ip netns add %[1]s
 ip -n %[1]s link add bridge type bridge
 ip -n %[1]s link set dev bridge up
 ip link add %[1]s type veth peer name gateway netns %[1]s
@@ -105,7 +107,7 @@ ip address add %[2]s/%[3]d dev %[1]s
 ip link set dev %[1]s up
 iptables --insert FORWARD --in-interface %[1]s --jump ACCEPT
 iptables --insert FORWARD --out-interface %[1]s --jump ACCEPT`, lanNamespace, lanGateway, netip.MustParsePrefix(lanSubnet).Bits()))
-	return &LAN{t: t, authority: NewAuthority(t), disk: disk}
+	return &LAN{tb: tb, authority: NewAuthority(tb), disk: disk}
 }
 
 // LANAddress is the one with that last number. This machine has the first; those from 2 to 127 are free.
@@ -117,45 +119,45 @@ func LANAddress(last int) string {
 
 // StartHost whose engine has these images, which the engine of this machine has. It ends with the test.
 func (l *LAN) StartHost(name string, images ...string) *Host {
-	l.t.Helper()
+	l.tb.Helper()
 	l.hosts++
 	const firstRange, rangeSize, firstHost = 128, 16, 240
-	runtime := l.t.TempDir()
+	runtime := l.tb.TempDir()
 	h := &Host{
 		Authority: l.authority, Name: name, Address: LANAddress(firstHost + l.hosts),
 		disk: filepath.Join(l.disk, hostNamespace+name), runtime: runtime, ipRange: fmt.Sprintf("%s/28", LANAddress(firstRange+rangeSize*(l.hosts-1))),
-		log: must.Get(os.Create(filepath.Join(runtime, "log")))(l.t),
+		log: must.Get(os.Create(filepath.Join(runtime, "log")))(l.tb),
 	}
 	h.serverIdentity = h.certificate(pki.Certificate{
 		CommonName: "server-" + name, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, Lifetime: lifetime,
 	}, h.Address)
-	Shell(l.t, fmt.Sprintf(`ip netns add %[1]s
+	Shell(l.tb, fmt.Sprintf(`ip netns add %[1]s
 ip -n %[1]s link set dev lo up
 ip -n %[1]s link add lan type veth peer name %[2]s netns %[3]s
 ip -n %[3]s link set dev %[2]s master bridge
 ip -n %[1]s address add %[4]s/%[5]d dev lan
 ip -n %[1]s link set dev lan up
 ip -n %[1]s route add default via %[6]s`, hostNamespace+name, name, lanNamespace, h.Address, netip.MustParsePrefix(lanSubnet).Bits(), lanGateway))
-	l.t.Cleanup(func() {
-		h.Kill(l.t)
-		if l.t.Failed() {
-			l.t.Logf("dockerd of host %s:\n%s", name, must.Get(os.ReadFile(h.log.Name()))(l.t))
+	l.tb.Cleanup(func() {
+		h.Kill(l.tb)
+		if l.tb.Failed() {
+			l.tb.Logf("dockerd of host %s:\n%s", name, must.Get(os.ReadFile(h.log.Name()))(l.tb))
 		}
 		_ = h.log.Close()
 	})
 	if len(images) > 0 {
-		h.linkImages(l.t)
+		h.linkImages(l.tb)
 	}
-	h.Start(l.t)
-	h.copyImages(l.t, images)
+	h.Start(l.tb)
+	h.copyImages(l.tb, images)
 	return h
 }
 
 // linkImages gives the engine all images of the one of this machine, without copies of their layers, which no engine writes
 // to. Where the engine stores them in another way, it does nothing.
-func (h *Host) linkImages(t *testing.T) {
-	t.Helper()
-	Shell(t, fmt.Sprintf(`cd %[1]s
+func (h *Host) linkImages(tb testing.TB) {
+	tb.Helper()
+	Shell(tb, fmt.Sprintf(`cd %[1]s
 if [[ ! -f image/overlay2/repositories.json ]]; then exit; fi
 mkdir --parents %[2]s/overlay2/l %[2]s/image/overlay2/layerdb
 cp image/overlay2/repositories.json %[2]s/image/overlay2/
@@ -169,27 +171,27 @@ done`, filepath.Dir(h.disk), h.disk))
 }
 
 // copyImages that the engine does not have yet.
-func (h *Host) copyImages(t *testing.T, images []string) {
-	t.Helper()
-	from, to := integration.Engine(t), h.Connect(t)
+func (h *Host) copyImages(tb testing.TB, images []string) {
+	tb.Helper()
+	from, to := integration.Engine(tb), h.Connect(tb)
 	for _, image := range images {
-		if _, err := to.InspectImage(t.Context(), image); err == nil {
+		if _, err := to.InspectImage(tb.Context(), image); err == nil {
 			continue
 		}
-		archive := must.Get(from.SaveImage(t.Context(), image))(t)
-		err := to.LoadImage(t.Context(), archive)
+		archive := must.Get(from.SaveImage(tb.Context(), image))(tb)
+		err := to.LoadImage(tb.Context(), archive)
 		_ = archive.Close()
-		must.Succeed(t, err)
+		must.Succeed(tb, err)
 	}
 }
 
 // Start it, after Kill as after a loss of power, and wait until its engine responds.
-func (h *Host) Start(t *testing.T) {
-	t.Helper()
+func (h *Host) Start(tb testing.TB) {
+	tb.Helper()
 	execRoot, pidFile := filepath.Join(h.runtime, "exec"), filepath.Join(h.runtime, "pid")
-	must.Succeed(t, os.RemoveAll(execRoot))
-	must.Succeed(t, os.RemoveAll(pidFile))
-	h.Plug(t)
+	must.Succeed(tb, os.RemoveAll(execRoot))
+	must.Succeed(tb, os.RemoveAll(pidFile))
+	h.Plug(tb)
 	arguments := []string{
 		"--net=/run/netns/" + hostNamespace + h.Name, "bash", "-ec", powerOn, "dockerd", "--data-root", h.disk,
 		"--exec-root", execRoot, "--pidfile", pidFile, "--host", "unix://" + h.socket(), "--host", h.Endpoint(),
@@ -198,22 +200,22 @@ func (h *Host) Start(t *testing.T) {
 	if _, err := os.Stat(daemonConfig); err == nil {
 		arguments = append(arguments, "--config-file", daemonConfig)
 	}
-	h.process = exec.CommandContext(context.WithoutCancel(t.Context()), "nsenter", arguments...) // All of them replace themselves.
+	h.process = exec.CommandContext(context.WithoutCancel(tb.Context()), "nsenter", arguments...) // All of them replace themselves.
 	h.process.Dir = "/"
 	h.process.Stdout, h.process.Stderr = h.log, h.log
 	h.process.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID, Unshareflags: syscall.CLONE_NEWNS}
-	must.Succeed(t, h.process.Start())
-	eng := h.Connect(t)
-	Eventually(t, "the engine of host "+h.Name+" responds", func(ctx context.Context) (string, error) {
+	must.Succeed(tb, h.process.Start())
+	eng := h.Connect(tb)
+	Eventually(tb, "the engine of host "+h.Name+" responds", func(ctx context.Context) (string, error) {
 		_, err := eng.Info(ctx)
 		return "", err
 	})
 }
 
 // Kill it with all its containers, as a loss of power does: no connection is closed.
-func (h *Host) Kill(t *testing.T) {
-	t.Helper()
-	h.Unplug(t)
+func (h *Host) Kill(tb testing.TB) {
+	tb.Helper()
+	h.Unplug(tb)
 	if h.process == nil || h.process.Process == nil {
 		return
 	}
@@ -222,62 +224,62 @@ func (h *Host) Kill(t *testing.T) {
 	_ = h.process.Wait()
 	h.process = nil
 	// This machine's control groups are not the host's alone.
-	Shell(t, fmt.Sprintf(`for container in $(ls %s/containers); do
+	Shell(tb, fmt.Sprintf(`for container in $(ls %s/containers); do
   find /sys/fs/cgroup -depth -type d -path "*$container*" -exec rmdir {} + || true
 done`, h.disk))
 }
 
 // Freeze its engine, which does not respond; its containers run.
-func (h *Host) Freeze(t *testing.T) {
-	t.Helper()
-	must.Succeed(t, h.process.Process.Signal(syscall.SIGSTOP))
+func (h *Host) Freeze(tb testing.TB) {
+	tb.Helper()
+	must.Succeed(tb, h.process.Process.Signal(syscall.SIGSTOP))
 }
 
 // Resume after Freeze.
-func (h *Host) Resume(t *testing.T) {
-	t.Helper()
-	must.Succeed(t, h.process.Process.Signal(syscall.SIGCONT))
+func (h *Host) Resume(tb testing.TB) {
+	tb.Helper()
+	must.Succeed(tb, h.process.Process.Signal(syscall.SIGCONT))
 }
 
 // Unplug it: its engine and its containers run, and are not reached.
-func (h *Host) Unplug(t *testing.T) {
-	t.Helper()
-	Shell(t, fmt.Sprintf("ip -n %s link set dev %s down", lanNamespace, h.Name))
+func (h *Host) Unplug(tb testing.TB) {
+	tb.Helper()
+	Shell(tb, fmt.Sprintf("ip -n %s link set dev %s down", lanNamespace, h.Name))
 }
 
 // Plug after Unplug.
-func (h *Host) Plug(t *testing.T) {
-	t.Helper()
-	Shell(t, fmt.Sprintf("ip -n %s link set dev %s up", lanNamespace, h.Name))
+func (h *Host) Plug(tb testing.TB) {
+	tb.Helper()
+	Shell(tb, fmt.Sprintf("ip -n %s link set dev %s up", lanNamespace, h.Name))
 }
 
 // JoinLAN creates the network of the LAN, LANNetwork, on the engine. What it gives out itself, no other engine does.
-func (h *Host) JoinLAN(t *testing.T) {
-	t.Helper()
-	h.createNetwork(t, "lan")
+func (h *Host) JoinLAN(tb testing.TB) {
+	tb.Helper()
+	h.createNetwork(tb, "lan")
 }
 
 // JoinUnplugged is JoinLAN by another interface, whose cable is not in the switch. Its containers are reached after PlugOther; the engine
 // is, anyway. LeaveLAN ends it.
-func (h *Host) JoinUnplugged(t *testing.T) {
-	t.Helper()
-	Shell(t, fmt.Sprintf(`ip -n %[1]s link add %[2]s type veth peer name %[3]s netns %[4]s
+func (h *Host) JoinUnplugged(tb testing.TB) {
+	tb.Helper()
+	Shell(tb, fmt.Sprintf(`ip -n %[1]s link add %[2]s type veth peer name %[3]s netns %[4]s
 ip -n %[1]s link set dev %[2]s up
 ip -n %[4]s link set dev %[3]s up`, hostNamespace+h.Name, otherInterface, h.otherCable(), lanNamespace))
-	h.createNetwork(t, otherInterface)
+	h.createNetwork(tb, otherInterface)
 }
 
 // PlugOther cable of JoinUnplugged into the switch.
-func (h *Host) PlugOther(t *testing.T) {
-	t.Helper()
-	Shell(t, fmt.Sprintf("ip -n %s link set dev %s master bridge", lanNamespace, h.otherCable()))
+func (h *Host) PlugOther(tb testing.TB) {
+	tb.Helper()
+	Shell(tb, fmt.Sprintf("ip -n %s link set dev %s master bridge", lanNamespace, h.otherCable()))
 }
 
 // LeaveLAN removes the network, and the other interface if there is one.
-func (h *Host) LeaveLAN(t *testing.T) {
-	t.Helper()
-	h.Docker(t, "network", "rm", LANNetwork)
-	Shell(t, fmt.Sprintf("ip -n %s link delete %s 2>/dev/null || true", hostNamespace+h.Name, otherInterface))
+func (h *Host) LeaveLAN(tb testing.TB) {
+	tb.Helper()
+	h.Docker(tb, "network", "rm", LANNetwork)
+	Shell(tb, fmt.Sprintf("ip -n %s link delete %s 2>/dev/null || true", hostNamespace+h.Name, otherInterface))
 }
 
 // otherInterface of a host that has two.
@@ -285,18 +287,18 @@ const otherInterface = "other"
 
 func (h *Host) otherCable() string { return h.Name + "-" + otherInterface }
 
-func (h *Host) createNetwork(t *testing.T, parent string) {
-	t.Helper()
-	h.Docker(t, "network", "create", "--driver", "macvlan", "--opt", "parent="+parent, "--subnet", lanSubnet, "--gateway", lanGateway,
+func (h *Host) createNetwork(tb testing.TB, parent string) {
+	tb.Helper()
+	h.Docker(tb, "network", "create", "--driver", "macvlan", "--opt", "parent="+parent, "--subnet", lanSubnet, "--gateway", lanGateway,
 		"--ip-range", h.ipRange, LANNetwork)
 }
 
 // Docker runs the engine's command, and returns what it prints.
-func (h *Host) Docker(t *testing.T, args ...string) string {
-	t.Helper()
-	output, err := h.DockerCommand(t.Context(), args...).CombinedOutput()
+func (h *Host) Docker(tb testing.TB, args ...string) string {
+	tb.Helper()
+	output, err := h.DockerCommand(tb.Context(), args...).CombinedOutput()
 	if err != nil {
-		t.Fatalf("docker %s on host %s: %v\n%s", strings.Join(args, " "), h.Name, err, output)
+		tb.Fatalf("docker %s on host %s: %v\n%s", strings.Join(args, " "), h.Name, err, output)
 	}
 	return strings.TrimSpace(string(output))
 }
@@ -312,27 +314,27 @@ func (h *Host) Endpoint() string { return "tcp://" + net.JoinHostPort(h.Address,
 func (h *Host) socket() string { return filepath.Join(h.runtime, "docker.sock") }
 
 // Connect from this machine, also while the host is unplugged.
-func (h *Host) Connect(t *testing.T) engine.Engine {
-	t.Helper()
+func (h *Host) Connect(tb testing.TB) engine.Engine {
+	tb.Helper()
 	eng := must.Get(docker.NewOver(h.socket(), func(ctx context.Context) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", h.socket())
-	}))(t)
-	t.Cleanup(func() { _ = eng.Close() })
+	}))(tb)
+	tb.Cleanup(func() { _ = eng.Close() })
 	return eng
 }
 
 // Shell runs a script on this machine.
-func Shell(t *testing.T, script string) {
-	t.Helper()
-	if output, err := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-ec", script).CombinedOutput(); err != nil {
-		t.Fatalf("%s\n%v\n%s", script, err, output)
+func Shell(tb testing.TB, script string) {
+	tb.Helper()
+	if output, err := exec.CommandContext(context.WithoutCancel(tb.Context()), "bash", "-ec", script).CombinedOutput(); err != nil {
+		tb.Fatalf("%s\n%v\n%s", script, err, output)
 	}
 }
 
 // Authority of certificates of engines and their clients.
 type Authority struct {
 	*pki.Authority
-	t         *testing.T
+	tb        testing.TB
 	directory string
 }
 
@@ -340,10 +342,10 @@ type Authority struct {
 type Credentials struct{ authority, certificate string }
 
 // NewAuthority that no engine trusts yet.
-func NewAuthority(t *testing.T) Authority {
-	t.Helper()
-	directory := t.TempDir()
-	return Authority{must.Get(pki.EnsureAuthority(directory, "ca"))(t), t, directory}
+func NewAuthority(tb testing.TB) Authority {
+	tb.Helper()
+	directory := tb.TempDir()
+	return Authority{must.Get(pki.EnsureAuthority(directory, "ca"))(tb), tb, directory}
 }
 
 // lifetime of certificates is longer than any test.
@@ -351,24 +353,24 @@ const lifetime = 24 * time.Hour
 
 // Issue a certificate of a client.
 func (a Authority) Issue(name string) Credentials {
-	a.t.Helper()
+	a.tb.Helper()
 	return a.IssueFor(name, lifetime)
 }
 
 // IssueFor a certificate of a client that ends after this time.
 func (a Authority) IssueFor(name string, lifetime time.Duration) Credentials {
-	a.t.Helper()
+	a.tb.Helper()
 	return Credentials{a.Path(), a.certificate(pki.Certificate{CommonName: name, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, Lifetime: lifetime})}
 }
 
 // certificate with its key, in a file.
 func (a Authority) certificate(certificate pki.Certificate, addresses ...string) string {
-	a.t.Helper()
+	a.tb.Helper()
 	certificate.Path = filepath.Join(a.directory, certificate.CommonName+".pem")
 	for _, address := range addresses {
 		certificate.Addresses = append(certificate.Addresses, net.ParseIP(address))
 	}
-	must.Get(a.Ensure(certificate, time.Now()))(a.t)
+	must.Get(a.Ensure(certificate, time.Now()))(a.tb)
 	return certificate.Path
 }
 
@@ -378,8 +380,8 @@ func (c Credentials) Flags() []string {
 }
 
 // Data of the Secret.
-func (c Credentials) Data(t *testing.T) map[string][]byte {
-	t.Helper()
-	bundle := must.Get(os.ReadFile(c.certificate))(t)
-	return map[string][]byte{"ca.crt": must.Get(os.ReadFile(c.authority))(t), "tls.crt": bundle, "tls.key": bundle}
+func (c Credentials) Data(tb testing.TB) map[string][]byte {
+	tb.Helper()
+	bundle := must.Get(os.ReadFile(c.certificate))(tb)
+	return map[string][]byte{"ca.crt": must.Get(os.ReadFile(c.authority))(tb), "tls.crt": bundle, "tls.key": bundle}
 }

@@ -51,15 +51,15 @@ func Parsed[T any](t *testing.T, parse func(string) (T, error), variable string,
 const Patience = 4 * time.Minute
 
 // Eventually polls until check says nothing is missing any more.
-func Eventually(t *testing.T, what string, check func(ctx context.Context) (missing string, err error)) {
-	t.Helper()
-	EventuallyWithin(t, Patience, what, check)
+func Eventually(tb testing.TB, what string, check func(ctx context.Context) (missing string, err error)) {
+	tb.Helper()
+	EventuallyWithin(tb, Patience, what, check)
 }
 
 // EventuallyWithin is Eventually with another time limit.
-func EventuallyWithin(t *testing.T, patience time.Duration, what string, check func(ctx context.Context) (missing string, err error)) {
-	t.Helper()
-	must.Eventually(t, patience, what, func(ctx context.Context) error {
+func EventuallyWithin(tb testing.TB, patience time.Duration, what string, check func(ctx context.Context) (missing string, err error)) {
+	tb.Helper()
+	must.Eventually(tb, patience, what, func(ctx context.Context) error {
 		missing, err := check(ctx)
 		if err == nil && missing != "" {
 			err = errors.New(missing)
