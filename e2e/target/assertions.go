@@ -35,6 +35,7 @@ const (
 	machineTemplateKind     = "ContainerMachineTemplate"
 	machinePoolKind         = "ContainerMachinePool"
 	machinePoolTemplateKind = "ContainerMachinePoolTemplate"
+	engineKind              = "ContainerEngine"
 )
 
 // OwnerReferenceAssertions says of each of the provider's kinds which owners its
@@ -70,6 +71,8 @@ func OwnerReferenceAssertions(topologyManaged bool) map[string]func(types.Namesp
 		machineTemplateKind:     exactly([]metav1.OwnerReference{owner("ClusterClass")}, []metav1.OwnerReference{owner("Cluster")}),
 		clusterTemplateKind:     exactly([]metav1.OwnerReference{owner("ClusterClass")}),
 		machinePoolTemplateKind: exactly([]metav1.OwnerReference{owner("ClusterClass")}),
+		// It is an administrator's.
+		engineKind: exactly([]metav1.OwnerReference{}),
 	}
 }
 
@@ -84,5 +87,6 @@ func FinalizersAssertion() map[string]func(types.NamespacedName) []string {
 		clusterKind:     exactly(infrav1.ClusterFinalizer),
 		machineKind:     exactly(infrav1.MachineFinalizer),
 		machinePoolKind: exactly(infrav1.MachinePoolFinalizer),
+		engineKind:      exactly(infrav1.EngineFinalizer),
 	}
 }

@@ -29,7 +29,6 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/cluster-api/test/framework"
 
-	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/internal/artifacts"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
@@ -43,8 +42,10 @@ import (
 //
 // A Machine without infrastructure reference stands for the container of its own name,
 // such as a node of kind's.
+//
+// Machines on a ContainerEngine, and load balancers there, are collected from that engine, which has to be reachable from where the suite runs.
 type LogCollector struct {
-	// Engine that the containers are on: auto (default), docker or podman.
+	// Engine that the other containers are on: auto (default), docker or podman.
 	Engine string
 }
 
@@ -53,7 +54,11 @@ var _ framework.ClusterLogCollector = LogCollector{}
 // CollectMachineLog implements framework.ClusterLogCollector. A Machine that has no
 // container yet has no logs; that is no error.
 func (l LogCollector) CollectMachineLog(ctx context.Context, management client.Client, machine *clusterv1.Machine, outputPath string) error {
-	return l.with(ctx, func(eng engine.Engine) error {
+	on, err := engineOf(ctx, management, machine)
+	if err != nil {
+		return err
+	}
+	return l.with(ctx, management, on, func(eng engine.Engine) error {
 		container, err := containerOf(ctx, eng, management, machine)
 		if err != nil || container == "" {
 			return err
@@ -65,7 +70,7 @@ func (l LogCollector) CollectMachineLog(ctx context.Context, management client.C
 // CollectMachinePoolLog implements framework.ClusterLogCollector: of each instance that
 // the pool counts, into a directory of the container's name.
 func (l LogCollector) CollectMachinePoolLog(ctx context.Context, management client.Client, pool *clusterv1.MachinePool, outputPath string) error {
-	return l.with(ctx, func(eng engine.Engine) error {
+	return l.with(ctx, management, client.ObjectKey{}, func(eng engine.Engine) error {
 		var errs []error
 		for _, id := range pool.Spec.ProviderIDList {
 			container, err := instanceOf(ctx, eng, id)
@@ -82,7 +87,16 @@ func (l LogCollector) CollectMachinePoolLog(ctx context.Context, management clie
 // CollectInfrastructureLogs implements framework.ClusterLogCollector: of the load
 // balancer.
 func (l LogCollector) CollectInfrastructureLogs(ctx context.Context, management client.Client, cluster *clusterv1.Cluster, outputPath string) error {
-	return l.with(ctx, func(eng engine.Engine) error {
+	infrastructure, err := infrastructureOf(ctx, management, client.ObjectKeyFromObject(cluster))
+	if err != nil {
+		return err
+	}
+	name, _, err := unstructured.NestedString(infrastructure.Object, "spec", "engineName")
+	if err != nil {
+		return fmt.Errorf("read the engine of ContainerCluster %q: %w", infrastructure.GetName(), err)
+	}
+	on := client.ObjectKey{Namespace: cluster.Namespace, Name: name}
+	return l.with(ctx, management, on, func(eng engine.Engine) error {
 		containers, err := containersOf(ctx, eng, management, client.ObjectKeyFromObject(cluster),
 			map[string]string{identity.LabelRole: string(identity.RoleLoadBalancer)})
 		errs := []error{err}
@@ -94,8 +108,15 @@ func (l LogCollector) CollectInfrastructureLogs(ctx context.Context, management 
 	})
 }
 
-func (l LogCollector) with(ctx context.Context, collect func(engine.Engine) error) error {
-	eng, _, err := connectEngine(ctx, l.Engine)
+// with the engine of a ContainerEngine, or without its name the one of the collector.
+func (l LogCollector) with(ctx context.Context, management client.Reader, on client.ObjectKey, collect func(engine.Engine) error) error {
+	var eng engine.Engine
+	var err error
+	if on.Name == "" {
+		eng, _, err = connectEngine(ctx, l.Engine)
+	} else {
+		eng, err = connectObject(ctx, management, on)
+	}
 	if err != nil {
 		return err
 	}
@@ -157,22 +178,24 @@ func containersOf(ctx context.Context, eng engine.ContainerReader, management cl
 
 // ownerOf the containers of a Cluster.
 func ownerOf(ctx context.Context, management client.Client, key client.ObjectKey) (identity.Owner, error) {
-	cluster := &clusterv1.Cluster{}
-	if err := management.Get(ctx, key, cluster); err != nil {
-		return identity.Owner{}, fmt.Errorf("get Cluster %q: %w", key.Name, err)
-	}
-	// Untyped: the scheme of the client is the suite's.
-	infrastructure := &unstructured.Unstructured{}
-	infrastructure.SetGroupVersionKind(infrav1.GroupVersion.WithKind("ContainerCluster"))
-	key.Name = cluster.Spec.InfrastructureRef.Name
-	if err := management.Get(ctx, key, infrastructure); err != nil {
-		return identity.Owner{}, fmt.Errorf("get ContainerCluster %q: %w", key.Name, err)
+	infrastructure, err := infrastructureOf(ctx, management, key)
+	if err != nil {
+		return identity.Owner{}, err
 	}
 	id, _, err := unstructured.NestedString(infrastructure.Object, "spec", "ownerID")
 	if err != nil {
-		return identity.Owner{}, fmt.Errorf("read the owner ID of ContainerCluster %q: %w", key.Name, err)
+		return identity.Owner{}, fmt.Errorf("read the owner ID of ContainerCluster %q: %w", infrastructure.GetName(), err)
 	}
-	return identity.Owner{Namespace: key.Namespace, Cluster: key.Name, ID: id}, nil
+	return identity.Owner{Namespace: key.Namespace, Cluster: infrastructure.GetName(), ID: id}, nil
+}
+
+// infrastructureOf a Cluster is its ContainerCluster.
+func infrastructureOf(ctx context.Context, management client.Reader, key client.ObjectKey) (*unstructured.Unstructured, error) {
+	cluster := &clusterv1.Cluster{}
+	if err := management.Get(ctx, key, cluster); err != nil {
+		return nil, fmt.Errorf("get Cluster %q: %w", key.Name, err)
+	}
+	return get(ctx, management, clusterKind, client.ObjectKey{Namespace: key.Namespace, Name: cluster.Spec.InfrastructureRef.Name})
 }
 
 // writeBelow writes files below a directory, and none elsewhere.

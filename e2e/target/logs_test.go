@@ -20,9 +20,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -108,6 +110,64 @@ func TestContainerOfAMachine(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestEngineOfAMachine(t *testing.T) {
+	t.Parallel()
+	machine := func(kind, name string) *clusterv1.Machine {
+		return &clusterv1.Machine{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "machine"},
+			Spec: clusterv1.MachineSpec{InfrastructureRef: clusterv1.ContractVersionedObjectReference{
+				APIGroup: infrav1.GroupVersion.Group, Kind: kind, Name: name,
+			}},
+		}
+	}
+	for name, tc := range map[string]struct {
+		reason  string
+		machine *clusterv1.Machine
+		want    string
+	}{
+		"OnAnEngine":   {"The object names it.", machine(machineKind, "elsewhere"), "a"},
+		"Here":         {"Without a name, it is the manager's.", machine(machineKind, "here"), ""},
+		"Deleted":      {"Its container goes first.", machine(machineKind, "deleted"), ""},
+		"OfAnotherOne": {"A node of kind's has no ContainerMachine.", machine("", ""), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			management := newManagement(t)
+			for name, on := range map[string]map[string]string{"elsewhere": {infrav1.EngineNameAnnotation: "a"}, "here": nil} {
+				must.Succeed(t, management.Create(t.Context(), &infrav1.ContainerMachine{
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: on},
+				}))
+			}
+			got, err := engineOf(t.Context(), management, tc.machine)
+			if err != nil || got.Name != tc.want {
+				t.Errorf("%s Got %q, %v, want %q", tc.reason, got.Name, err, tc.want)
+			}
+		})
+	}
+}
+
+// What is missing of an engine is said; nothing is dialed before.
+func TestConnectObject(t *testing.T) {
+	t.Parallel()
+	management := newManagement(t)
+	must.Succeed(t, corev1.AddToScheme(management.Scheme()))
+	key := client.ObjectKey{Namespace: namespace, Name: "a"}
+	expect := func(problem string) {
+		t.Helper()
+		if _, err := connectObject(t.Context(), management, key); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("Got %v, want %q", err, problem)
+		}
+	}
+	expect(`get ContainerEngine "a"`)
+	must.Succeed(t, management.Create(t.Context(), &infrav1.ContainerEngine{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name},
+		Spec:       infrav1.ContainerEngineSpec{Endpoint: "tcp://198.18.1.241:2376", CredentialsSecretName: "a-credentials"},
+	}))
+	expect(`get credentials of ContainerEngine "a"`)
+	must.Succeed(t, management.Create(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: "a-credentials"}}))
+	expect(`read credentials of ContainerEngine "a"`)
 }
 
 func TestLoadBalancersOfACluster(t *testing.T) {
