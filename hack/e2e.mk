@@ -179,6 +179,9 @@ Engines: ## Clusters on a second engine, which is slow, gets other credentials, 
 Span: ## One cluster over three hosts, of which that with the load balancer and another one are lost under load, on Docker
 	@$(CLUSTER) $@
 
+TwoEngines: ## Cluster API's QuickStart and KCPRemediation specs with machines on the engines of two hosts, on Docker
+	@ENGINE=docker MANAGEMENT=plane FOCUS="Two engines" hack/e2e-capi.sh
+
 list-many: ## List a thousand containers (LIST_SIZE=1000)
 	@export ENGINE="$$(lab/engine/engine.sh name)" LIST_SIZE="$${LIST_SIZE:-1000}" FORMAT=standard-verbose && \
 	  hack/test-go.sh "list-many-$$ENGINE" -count=1 -timeout=1h -v -run '^TestIntegrationConformance$$/containers/list_of_many$$' "./internal/engine/$$ENGINE"

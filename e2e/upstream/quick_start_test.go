@@ -25,9 +25,11 @@ import (
 	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	clusterctlv1 "sigs.k8s.io/cluster-api/cmd/clusterctl/api/v1alpha3"
 	clusterctlcluster "sigs.k8s.io/cluster-api/cmd/clusterctl/client/cluster"
 	upstream "sigs.k8s.io/cluster-api/test/e2e"
 	"sigs.k8s.io/cluster-api/test/framework"
@@ -105,6 +107,12 @@ func familyOf(address string) corev1.IPFamily {
 // validation of the objects of a cluster that is provisioned.
 type validation func(proxy framework.ClusterProxy, namespace, clusterName string)
 
+// isCredentials reports whether it is the Secret of a ContainerEngine, which an administrator created: it has no owner.
+func isCredentials(object unstructured.Unstructured) bool {
+	_, isMoved := object.GetLabels()[clusterctlv1.ClusterctlMoveLabel]
+	return isMoved && object.GetKind() == "Secret"
+}
+
 func quickStart(flavor *string, validate validation) upstream.QuickStartSpecInput {
 	return upstream.QuickStartSpecInput{
 		E2EConfig:               e2eConfig,
@@ -125,7 +133,8 @@ func validate(topologyManaged bool) validation {
 		true:  framework.CoreFinalizersAssertionWithClassyClusters,
 	}[topologyManaged]
 	return func(proxy framework.ClusterProxy, namespace, clusterName string) {
-		ofCluster := clusterctlcluster.FilterClusterObjectsWithNameFilter(clusterName)
+		named := clusterctlcluster.FilterClusterObjectsWithNameFilter(clusterName)
+		ofCluster := func(object unstructured.Unstructured) bool { return named(object) && !isCredentials(object) }
 
 		ginkgo.By("Checking that owner references come back when they are removed")
 		framework.ValidateOwnerReferencesResilience(ctx, proxy, namespace, clusterName, ofCluster,

@@ -141,6 +141,31 @@ func TestAdoptionHasTwoSteps(t *testing.T) {
 	}
 }
 
+// A cluster on two engines is the one that it is made of, but for the engines and their network.
+func TestTwoEngines(t *testing.T) {
+	t.Parallel()
+	built := build(t)
+	spec := func(flavor string) map[string]any {
+		for _, object := range rendered(t, built[fileName(flavor)]) {
+			if object.GetKind() == "ContainerCluster" {
+				return object.Object["spec"].(map[string]any) //nolint:forcetypeassert // A test ends here otherwise.
+			}
+		}
+		t.Fatalf("flavor %s has no ContainerCluster", flavor)
+		return nil
+	}
+	for flavor, of := range map[string]string{"two-engines": "kcp-md-taints", "kcp-remediation-two-engines": "kcp-remediation"} {
+		want := spec(of)
+		want["engineNames"], want["network"] = []any{"a", "b"}, map[string]any{"name": "lan"}
+		if diff := cmp.Diff(want, spec(flavor)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", flavor, diff)
+		}
+	}
+	if diff := cmp.Diff(kinds(t, built[fileName("kcp-remediation")], ""), kinds(t, built[fileName("kcp-remediation-two-engines")], "")); diff != "" {
+		t.Errorf("Kinds (-remediation +two engines):\n%s", diff)
+	}
+}
+
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	directory := filepath.Join(t.TempDir(), "templates")
