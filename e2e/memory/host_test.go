@@ -86,6 +86,23 @@ func TestControlPlaneCrashes(t *testing.T) {
 	if observed.Status != engine.StatusRunning || !observed.StartedAt.After(before.StartedAt) {
 		t.Errorf("the container is %s since %s, and was started at %s before", observed.Status, observed.StartedAt, before.StartedAt)
 	}
+	checkStart(t, api, observed.StartedAt)
+}
+
+// checkStart: the provider takes a cluster for started once its Nodes have reported since then, and Services lead to
+// Pods.
+func checkStart(t *testing.T, api *kubernetes.Clientset, startedAt time.Time) {
+	t.Helper()
+	node := must.Get(api.CoreV1().Nodes().Get(t.Context(), "control-plane", metav1.GetOptions{}))(t)
+	for _, condition := range node.Status.Conditions {
+		if condition.LastHeartbeatTime.Time.Before(startedAt.Truncate(time.Second)) || condition.LastTransitionTime.IsZero() {
+			t.Errorf("%s was reported at %s, and is so since %s", condition.Type, condition.LastHeartbeatTime, condition.LastTransitionTime)
+		}
+	}
+	endpoints := must.Get(api.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(t.Context(), metav1.ListOptions{}))(t)
+	if len(endpoints.Items) > 0 {
+		t.Errorf("the EndpointSlices are %v", endpoints.Items)
+	}
 }
 
 // checkCertificate: KubeadmControlPlane looks for that of kubeadm by its name.

@@ -82,6 +82,7 @@ func TestIntegrationLife(t *testing.T) {
 	s.survivesFaults()
 	s.isUpgraded()
 	s.isScaled()
+	s.isStopped()
 	s.isDeleted()
 }
 
@@ -336,13 +337,18 @@ func (s *story) isScaled() {
 
 func (s *story) edit(change func(*clusterv1.Topology)) {
 	s.t.Helper()
+	s.editCluster(func(cluster *clusterv1.Cluster) { change(&cluster.Spec.Topology) })
+}
+
+func (s *story) editCluster(change func(*clusterv1.Cluster)) {
+	s.t.Helper()
 	s.eventually("the Cluster is changed", func() error {
 		cluster := &clusterv1.Cluster{}
 		if err := s.api.Get(s.t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, cluster); err != nil {
 			return err
 		}
 		original := cluster.DeepCopy()
-		change(&cluster.Spec.Topology)
+		change(cluster)
 		return s.api.Patch(s.t.Context(), cluster, client.MergeFrom(original))
 	})
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package memory
 
 import (
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -77,8 +78,10 @@ func nodeObject(n *node, info engine.Info) *corev1.Node {
 	return object
 }
 
-// setNodeReady sets what the kubelet reports, or, where it does not any more, the node controller.
+// setNodeReady sets what the kubelet reports when its container has started, or, where it does not run any more, the
+// node controller. A kubelet in memory reports nothing while nothing changes: its heartbeat is that of the start.
 func setNodeReady(object *corev1.Node, status corev1.ConditionStatus) {
+	now, before := metav1.Now(), object.Status.Conditions
 	conditions := []corev1.NodeCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady"},
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory"},
@@ -86,10 +89,21 @@ func setNodeReady(object *corev1.Node, status corev1.ConditionStatus) {
 		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID"},
 	}
 	for i := range conditions {
-		conditions[i].LastTransitionTime = metav1.Now()
+		condition := &conditions[i]
+		condition.LastHeartbeatTime, condition.LastTransitionTime = now, now
 		if status != corev1.ConditionTrue {
-			conditions[i].Status, conditions[i].Reason = status, "NodeStatusUnknown"
-			conditions[i].Message = "Kubelet stopped posting node status."
+			condition.Status, condition.Reason = status, "NodeStatusUnknown"
+			condition.Message = "Kubelet stopped posting node status."
+		}
+		index := slices.IndexFunc(before, func(old corev1.NodeCondition) bool { return old.Type == condition.Type })
+		if index < 0 {
+			continue
+		}
+		if status != corev1.ConditionTrue {
+			condition.LastHeartbeatTime = before[index].LastHeartbeatTime
+		}
+		if before[index].Status == condition.Status {
+			condition.LastTransitionTime = before[index].LastTransitionTime
 		}
 	}
 	object.Status.Conditions = conditions

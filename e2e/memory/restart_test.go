@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,6 +31,7 @@ import (
 
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/e2e/memory/process"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
 
@@ -95,6 +97,42 @@ func (s *story) containersAreMissed() error {
 	}
 	if missed != 5 {
 		return fmt.Errorf("%d containers are missed", missed)
+	}
+	return nil
+}
+
+// isStopped and started again: its containers exit, and no Machine is replaced.
+func (s *story) isStopped() {
+	s.t.Helper()
+	before := s.machines()
+	s.editCluster(func(cluster *clusterv1.Cluster) {
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, infrav1.StoppedAnnotation, "")
+	})
+	s.eventually("the cluster is stopped", func() error { return s.stopped(metav1.ConditionTrue, infrav1.StoppedReason) })
+	for _, container := range must.Get(s.host.Engine.ListContainers(s.t.Context(), nil))(s.t) {
+		if container.Status != engine.StatusExited {
+			s.t.Errorf("container %s is %s", container.Name, container.Status)
+		}
+	}
+	s.editCluster(func(cluster *clusterv1.Cluster) { delete(cluster.Annotations, infrav1.StoppedAnnotation) })
+	s.eventually("the cluster is started", func() error { return s.stopped(metav1.ConditionFalse, infrav1.StartedReason) })
+	s.isSettled(after, len(before))
+	for _, machine := range before {
+		must.Succeed(s.t, s.api.Get(s.t.Context(), client.ObjectKeyFromObject(&machine), &machine))
+	}
+}
+
+// stopped is an error unless the condition Stopped is that.
+func (s *story) stopped(status metav1.ConditionStatus, reason string) error {
+	clusters := &infrav1.ContainerClusterList{}
+	if err := s.api.List(s.t.Context(), clusters, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	for i := range clusters.Items {
+		condition := conditions.Get(&clusters.Items[i], infrav1.StoppedCondition)
+		if condition == nil || condition.Status != status || condition.Reason != reason {
+			return fmt.Errorf("the condition is %v", condition)
+		}
 	}
 	return nil
 }

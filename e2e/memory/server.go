@@ -25,6 +25,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +39,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	inmemoryruntime "sigs.k8s.io/cluster-api/test/infrastructure/inmemory/pkg/runtime"
@@ -71,7 +73,9 @@ func newServers(objects inmemoryruntime.Manager, logger logr.Logger, faults *Inj
 			etcd.ServeHTTP(w, request)
 			return
 		}
-		api.ServeHTTP(w, withoutNameSelector(request))
+		if !answerEndpointSlices(w, request) {
+			api.ServeHTTP(w, withoutNameSelector(request))
+		}
 	})
 	s.handler = faults.disturb(handler, func(request *http.Request) {
 		address, _ := request.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -96,6 +100,33 @@ func withoutNameSelector(request *http.Request) *http.Request {
 	request = request.Clone(request.Context())
 	request.URL.RawQuery = query.Encode()
 	return request
+}
+
+// answerEndpointSlices answers requests for EndpointSlices, which Cluster API's API server does not have: there are none. The
+// provider reads them when it starts a stopped cluster.
+func answerEndpointSlices(w http.ResponseWriter, request *http.Request) bool {
+	const resource = "endpointslices"
+	version := discoveryv1.SchemeGroupVersion
+	var answer any
+	switch path := "/apis/" + version.String(); {
+	case request.Method != http.MethodGet || request.URL.Query().Has("watch"):
+		return false
+	case request.URL.Path == path:
+		answer = metav1.APIResourceList{
+			TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version.String(),
+			APIResources: []metav1.APIResource{{Name: resource, Namespaced: true, Kind: "EndpointSlice", Verbs: metav1.Verbs{"list"}}},
+		}
+	case request.URL.Path == path+"/"+resource:
+		answer = discoveryv1.EndpointSliceList{
+			TypeMeta: metav1.TypeMeta{Kind: "EndpointSliceList", APIVersion: version.String()}, Items: []discoveryv1.EndpointSlice{},
+		}
+	default:
+		return false
+	}
+	w.Header().Set("Content-Type", "application/json")
+	// The connection may have ended.
+	_ = json.NewEncoder(w).Encode(answer)
+	return true
 }
 
 // isEtcd distinguishes requests to members of etcd, which are gRPC, from those to API servers.

@@ -32,7 +32,7 @@ import (
 const memoryCluster = "memory"
 
 // TestMemoryPlane: a management plane whose clusters are in memory, in a container. A cluster is created, reached through
-// "capcon tunnel", and upgraded, without a container of its own; the plane stays one of them when it loses its container, and the
+// "capcon tunnel", upgraded, stopped and started, without a container of its own; the plane stays one of them when it loses its container, and the
 // cluster, whose containers are lost by that, is deleted.
 func TestMemoryPlane(t *testing.T) {
 	eng := integration.Engine(t)
@@ -61,6 +61,8 @@ func TestMemoryPlane(t *testing.T) {
 	capcontest.NodesReady(t, cluster, 5)
 	program.MustRun("get", "nodes")
 	closeTunnel()
+	program.MustRun("stop", memoryCluster)
+	program.MustRun("start", memoryCluster)
 	program.MustRun("status", memoryCluster)
 	refused(t, program, "are in memory", "logs", memoryCluster)
 

@@ -135,7 +135,7 @@ func TestRefusedInMemory(t *testing.T) {
 	private, hosts := engineobjects.Key(t)
 	must.Succeed(t, errors.Join(os.WriteFile(key, private, 0o600), os.WriteFile(known, hosts, 0o600)))
 	for _, args := range [][]string{
-		{"stop", "demo"}, {"start", "demo"}, {"logs", "demo"}, {"load", "demo", commandtest.PlaneImage}, {"certs", "demo"}, {"certs", "renew", "demo"},
+		{"logs", "demo"}, {"load", "demo", commandtest.PlaneImage}, {"certs", "demo"}, {"certs", "renew", "demo"},
 		{"exec", "demo-control-plane-abcde", "--", "true"},
 		{"engine", "add", "other", "ssh://me@build.example.org", "--ssh-key", key, "--known-hosts", known},
 	} {

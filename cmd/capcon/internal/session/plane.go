@@ -121,6 +121,7 @@ func (s *Session) EnsureImage(ctx context.Context, b *progress.Board, use images
 // WakePlane starts a plane that does not answer: only it can delete what
 // belongs to a cluster in order.
 func (s *Session) WakePlane(ctx context.Context, b *progress.Board, state plane.State) error {
+	s.InMemory = state.InMemory
 	if state.Answers {
 		b.Finished(StepPlane, "ready")
 		return s.Use(state.Kubeconfig)

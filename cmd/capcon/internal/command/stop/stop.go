@@ -100,11 +100,8 @@ func (o operation) send(ctx context.Context, s *session.Session, b *progress.Boa
 	if err != nil {
 		return err
 	}
-	switch {
-	case state.ID == "":
+	if state.ID == "" {
 		return s.PlaneSilent(ctx, state, name)
-	case state.InMemory: // a stop would free nothing
-		return &session.InMemoryError{Where: s.ManagementCluster(), Program: s.Program}
 	}
 	if err := s.WakePlane(ctx, b, state); err != nil {
 		return err

@@ -105,6 +105,15 @@ func TestStopAndStart(t *testing.T) {
 	}
 }
 
+// TestStopInMemory: clusters in memory are stopped and started by the same controller.
+func TestStopInMemory(t *testing.T) {
+	t.Parallel()
+	w := newRunning(t)
+	w.Plane.Current.InMemory = true
+	commandtest.Contains(t, w.MustRun("stop", "demo"), "Cluster demo is stopped after")
+	commandtest.Contains(t, w.MustRun("start", "demo"), "Cluster demo is ready", "capcon tunnel")
+}
+
 // TestStopFails: a cluster is not called stopped that has a container which is not.
 func TestStopFails(t *testing.T) {
 	t.Parallel()
