@@ -31,7 +31,7 @@ many: ## A plane with ten clusters that are created concurrently (CLUSTERS=10; h
 floor: ## A cluster made by hand on the node image, the floor of capcon up
 	@bench/floor.sh --check
 
-scale: ## How the cost of clusters grows, in memory and without an engine (CLUSTERS="10 30" WORKERS=3)
+scale: ## How the cost of clusters grows, in memory and without an engine (CLUSTERS="10 30" WORKERS=3; RIVAL=capd compares with CAPD's)
 	@bench/scale.sh
 
 engines: ## Calls for a machine and the manager's memory, with 1, 10 and 100 engines in memory

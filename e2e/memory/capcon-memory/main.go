@@ -58,6 +58,7 @@ func run(args []string) error {
 		Version:    release.Program(),
 	}
 	var kubeconfig string
+	var alone bool
 	var host memory.Options
 	logging := logs.NewOptions()
 	flags := pflag.NewFlagSet("capcon-memory", pflag.ContinueOnError)
@@ -68,6 +69,7 @@ func run(args []string) error {
 	flags.StringVar(&opts.HealthAddress, "health-address", "127.0.0.1:9440", "address of /healthz and /readyz")
 	flags.StringVar(&opts.MetricsAddress, "metrics-address", "0", "address of /metrics; 0 turns it off")
 	flags.IntVar(&opts.Concurrency, "concurrency", manager.DefaultConcurrency, "objects of one kind reconciled concurrently")
+	flags.BoolVar(&alone, "provider-alone", false, "run the controllers and webhooks of this provider alone, next to managers of Cluster API")
 	flags.DurationVar(&host.BootstrapDuration, "bootstrap-duration", 0, "how long a node takes from the start of its container until kubeadm is done")
 	flags.StringVar(&host.FaultsConfigMap.Namespace, "faults-namespace", "default", "namespace of the ConfigMap that says which calls of the engine are disturbed")
 	flags.StringVar(&host.FaultsConfigMap.Name, "faults", "", "name of that ConfigMap, which need not exist; empty = none")
@@ -93,5 +95,8 @@ func run(args []string) error {
 		return err
 	}
 	opts.Config, opts.Setup = config, clusters.Setup
+	if alone {
+		return runProvider(ctx, opts, clusters)
+	}
 	return manager.Run(ctx, opts)
 }

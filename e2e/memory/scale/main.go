@@ -18,6 +18,8 @@ limitations under the License.
 // it creates them, lets them settle, changes a field of each and deletes them.
 //
 //	scale -clusters=10 -binaries=DIR -plane=capcon-plane -manager=capcon-memory
+//
+// With -rival it does so with this provider's manager and with CAPD's, both next to Cluster API's own managers, and compares them.
 package main
 
 import (
@@ -50,7 +52,6 @@ import (
 
 	"github.com/capi-samples/cluster-api-provider-container/e2e/memory/process"
 	"github.com/capi-samples/cluster-api-provider-container/internal/node"
-	"github.com/capi-samples/cluster-api-provider-container/templates"
 )
 
 const (
@@ -62,6 +63,9 @@ const (
 type options struct {
 	clusters, workers          int
 	binaries, plane, manager   string
+	rival                      bool
+	stock, root                string
+	clusterAPI, clusterAPITest string
 	timeout, settling, measure time.Duration
 }
 
@@ -72,13 +76,22 @@ func main() {
 	flag.StringVar(&opts.binaries, "binaries", "", "directory of etcd, kube-apiserver and kube-controller-manager")
 	flag.StringVar(&opts.plane, "plane", "bin/capcon-plane", "program of the management plane")
 	flag.StringVar(&opts.manager, "manager", "bin/capcon-memory", "program of its manager")
+	flag.BoolVar(&opts.rival, "rival", false, "compare this provider's manager with CAPD's, each next to Cluster API's own managers")
+	flag.StringVar(&opts.stock, "stock", "bin/stock", "directory of these managers and of CAPD's")
+	flag.StringVar(&opts.root, "root", ".", "directory of this repository")
+	flag.StringVar(&opts.clusterAPI, "cluster-api", "", "directory of the module sigs.k8s.io/cluster-api")
+	flag.StringVar(&opts.clusterAPITest, "cluster-api-test", "", "directory of the module sigs.k8s.io/cluster-api/test")
 	flag.DurationVar(&opts.timeout, "timeout", time.Hour, "of each step")
 	flag.DurationVar(&opts.settling, "settling", 30*time.Second, "time without a step before the clusters count as settled")
 	flag.DurationVar(&opts.measure, "settled", time.Minute, "time for which settled clusters are measured")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, opts, os.Stdout); err != nil {
+	measure := run
+	if opts.rival {
+		measure = compare
+	}
+	if err := measure(ctx, opts, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
 		os.Exit(1) //nolint:gocritic // The plane is stopped before.
 	}
@@ -102,45 +115,53 @@ func run(ctx context.Context, opts options, out io.Writer) (err error) {
 		return err //nolint:wrapcheck // It says what was not started.
 	}
 	defer func() { err = errors.Join(err, plane.Stop()) }()
-	b := &bench{opts: opts, plane: plane.PID, out: out}
-	if err := b.connect(ctx, plane.Kubeconfig); err != nil {
+	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("read kubeconfig: %w", err)
+	}
+	b := &bench{
+		opts: opts, subject: container(opts), parent: plane.PID, metrics: []string{process.MetricsAddress}, apiHost: process.APIAddress, out: out,
+	}
+	if err := b.connect(ctx, config); err != nil {
 		return err
 	}
-	return b.run(ctx)
+	_, err = b.run(ctx)
+	return err
 }
 
 // bench is one measurement.
 type bench struct {
-	opts  options
-	plane int
-	api   client.Client
-	out   io.Writer
+	opts    options
+	subject subject
+	// parent of all processes that are measured.
+	parent int
+	// metrics are the addresses of the managers', and apiHost that of the API server.
+	metrics []string
+	apiHost string
+	api     client.Client
+	out     io.Writer
 }
 
-// connect to the plane, and give it the ClusterClass.
-func (b *bench) connect(ctx context.Context, kubeconfig string) error {
+// connect to the API server, and give it the ClusterClass.
+func (b *bench) connect(ctx context.Context, config *rest.Config) error {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme)); err != nil {
 		return fmt.Errorf("register API types: %w", err)
 	}
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
-	}
+	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = 500, 1000
 	// The table is all that is printed.
 	config.WarningHandlerWithContext = rest.NoWarnings{}
+	var err error
 	if b.api, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
 		return fmt.Errorf("create client: %w", err)
 	}
-	if err := b.createClass(ctx); err != nil {
-		return fmt.Errorf("create ClusterClass: %w", err)
-	}
-	return nil
+	// Webhooks of all managers take part.
+	return b.until(ctx, "the ClusterClass is created", b.createClass)
 }
 
 func (b *bench) createClass(ctx context.Context) error {
-	for document := range strings.SplitSeq("\n"+templates.ClusterClass, "\n---") {
+	for document := range strings.SplitSeq("\n"+b.subject.class, "\n---") {
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), object); err != nil {
 			return err
@@ -153,8 +174,9 @@ func (b *bench) createClass(ctx context.Context) error {
 	return nil
 }
 
-// run the steps, and print what each has cost.
-func (b *bench) run(ctx context.Context) error {
+// run the steps, and print and return what each has cost.
+func (b *bench) run(ctx context.Context) ([]result, error) {
+	var results []result
 	objects := b.opts.clusters * (2 + b.opts.workers)
 	_, _ = fmt.Fprintf(b.out, "%d clusters of 1 + %d, %d Clusters and Machines\n\n", b.opts.clusters, b.opts.workers, objects)
 	_, _ = fmt.Fprintln(b.out, header)
@@ -170,18 +192,20 @@ func (b *bench) run(ctx context.Context) error {
 	} {
 		before, err := b.observe(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := step.do(ctx); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+			return nil, fmt.Errorf("%s: %w", step.name, err)
 		}
 		after, err := b.observe(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		_, _ = fmt.Fprintln(b.out, after.since(before).row(step.name, b.opts.clusters, objects))
+		used := after.since(before)
+		results = append(results, result{step.name, used})
+		_, _ = fmt.Fprintln(b.out, used.row(step.name, b.opts.clusters, objects))
 	}
-	return nil
+	return results, nil
 }
 
 func pause(ctx context.Context, duration time.Duration) error {
@@ -212,20 +236,15 @@ func (b *bench) create(ctx context.Context) error {
 }
 
 func (b *bench) cluster(index int) *clusterv1.Cluster {
-	off := func(name string) clusterv1.ClusterVariable {
-		variable := clusterv1.ClusterVariable{Name: name}
-		variable.Value.Raw = []byte(`{"type":"None"}`)
-		return variable
-	}
 	return &clusterv1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("c%04d", index)},
 		Spec: clusterv1.ClusterSpec{Topology: clusterv1.Topology{
-			ClassRef: clusterv1.ClusterClassRef{Name: "container"}, Version: node.DefaultVersion,
+			ClassRef: clusterv1.ClusterClassRef{Name: b.subject.className}, Version: node.DefaultVersion,
 			ControlPlane: clusterv1.ControlPlaneTopology{Replicas: ptr.To[int32](1)},
 			Workers: clusterv1.WorkersTopology{MachineDeployments: []clusterv1.MachineDeploymentTopology{
-				{Class: "worker", Name: "worker", Replicas: ptr.To(int32(b.opts.workers))}, //nolint:gosec // A few.
+				{Class: b.subject.workers, Name: "worker", Replicas: ptr.To(int32(b.opts.workers))}, //nolint:gosec // A few.
 			}},
-			Variables: []clusterv1.ClusterVariable{off("storage"), off("serviceLoadBalancer")},
+			Variables: b.subject.variables,
 		}},
 	}
 }
@@ -292,7 +311,7 @@ func (b *bench) until(ctx context.Context, what string, check func(context.Conte
 		return last == nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until %s: %w: %w", what, err, last)
+		return fmt.Errorf("wait until %s: %w: %w", what, errors.Join(err, context.Cause(ctx)), last)
 	}
 	return nil
 }

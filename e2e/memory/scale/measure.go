@@ -28,8 +28,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/capi-samples/cluster-api-provider-container/e2e/memory/process"
 )
 
 // ticks of processor time that Linux counts in a second.
@@ -38,40 +36,49 @@ const ticks = 100
 // observation is what was used until now.
 type observation struct {
 	at time.Time
-	// processor time of each process, and the memory that it has now.
-	processor map[string]time.Duration
-	memory    map[string]int64
-	// requests of the manager to the API server of the plane and to those of clusters, and
+	// apiHost is the address of the API server of the plane.
+	apiHost string
+	// processor time of each process, the memory that it has now, and that without its program and other files.
+	processor         map[string]time.Duration
+	memory, anonymous map[string]int64
+	// requests of the managers to the API server of the plane and to those of clusters, and
 	// those that write in the plane.
 	plane, clusters, writes float64
 	reconciles              float64
 }
 
-// The metrics of the manager.
+// The metrics of a manager.
 const (
 	requestsMetric   = "rest_client_requests_total"
 	reconcilesMetric = "controller_runtime_reconcile_total"
 )
 
-// planeHost is the label of requests to the plane.
-const planeHost = `host="` + process.APIAddress + `"`
-
 func (b *bench) observe(ctx context.Context) (observation, error) {
-	o := observation{at: time.Now(), processor: map[string]time.Duration{}, memory: map[string]int64{}}
+	o := observation{at: time.Now(), apiHost: b.apiHost, processor: map[string]time.Duration{}, memory: map[string]int64{}, anonymous: map[string]int64{}}
 	children, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return o, fmt.Errorf("list processes: %w", err)
 	}
 	for _, file := range children {
-		o.process(file, b.plane)
+		o.process(file, b.parent)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+process.MetricsAddress+"/metrics", http.NoBody)
+	for _, address := range b.metrics {
+		if err := o.manager(ctx, address); err != nil {
+			return o, fmt.Errorf("get metrics of a manager: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// manager adds what its metrics say.
+func (o *observation) manager(ctx context.Context, address string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
 	if err != nil {
-		return o, fmt.Errorf("make request: %w", err)
+		return err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return o, fmt.Errorf("get metrics of the manager: %w", err)
+		return err
 	}
 	defer response.Body.Close()
 	lines := bufio.NewScanner(response.Body)
@@ -79,11 +86,11 @@ func (b *bench) observe(ctx context.Context) (observation, error) {
 	for lines.Scan() {
 		o.metric(lines.Text())
 	}
-	return o, lines.Err()
+	return lines.Err()
 }
 
 // process adds one that the plane has started; others, and those that have ended, are left out.
-func (o *observation) process(file string, plane int) {
+func (o *observation) process(file string, parent int) {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return
@@ -91,8 +98,8 @@ func (o *observation) process(file string, plane int) {
 	// The name is in parentheses and may have spaces.
 	open, end := strings.IndexByte(string(content), '('), strings.LastIndexByte(string(content), ')')
 	fields := strings.Fields(string(content[end+1:]))
-	const parent, user, system = 1, 11, 12
-	if len(fields) <= system || fields[parent] != strconv.Itoa(plane) {
+	const ppid, user, system = 1, 11, 12
+	if len(fields) <= system || fields[ppid] != strconv.Itoa(parent) {
 		return
 	}
 	name := string(content[open+1 : end])
@@ -105,9 +112,16 @@ func (o *observation) process(file string, plane int) {
 		return
 	}
 	for line := range strings.Lines(string(status)) {
-		if words := strings.Fields(line); len(words) > 1 && words[0] == "VmRSS:" {
-			kilobytes, _ := strconv.ParseInt(words[1], 10, 64) // it is a number
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		kilobytes, _ := strconv.ParseInt(words[1], 10, 64)
+		switch words[0] {
+		case "VmRSS:":
 			o.memory[name] = kilobytes << 10
+		case "RssAnon:":
+			o.anonymous[name] = kilobytes << 10
 		}
 	}
 }
@@ -123,7 +137,7 @@ func (o *observation) metric(line string) {
 	case name == reconcilesMetric:
 		o.reconciles += value
 	case name != requestsMetric:
-	case !strings.Contains(labels, planeHost):
+	case !strings.Contains(labels, `host="`+o.apiHost+`"`):
 		o.clusters += value
 	default:
 		o.plane += value
@@ -143,6 +157,15 @@ func (o observation) since(before observation) observation {
 	o.processor = processor
 	o.plane, o.clusters, o.writes, o.reconciles = o.plane-before.plane, o.clusters-before.clusters, o.writes-before.writes, o.reconciles-before.reconciles
 	return o
+}
+
+// all is the processor time of all processes.
+func (o observation) all() time.Duration {
+	var sum time.Duration
+	for _, used := range o.processor {
+		sum += used
+	}
+	return sum
 }
 
 const header = "step            seconds   requests   (each)     writes   (each)  to clusters  reconciles   (each)  processor seconds (of a cluster), MiB of each process"

@@ -72,10 +72,8 @@ func Objects(server Server, more ...fs.FS) ([]*unstructured.Unstructured, error)
 		}
 		objects = append(objects, read...)
 	}
-	for _, o := range objects {
-		if err := server.serve(o); err != nil {
-			return nil, fmt.Errorf("prepare %s %s: %w", o.GetKind(), o.GetName(), err)
-		}
+	if err := server.Serve(objects); err != nil {
+		return nil, err
 	}
 	objects = append(recorded, objects...)
 	for _, o := range objects {
@@ -115,6 +113,16 @@ func readAll(files fs.FS) ([]*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}
 	return objects, nil
+}
+
+// Serve lets the API server call the server for the CRDs and webhook configurations.
+func (s Server) Serve(objects []*unstructured.Unstructured) error {
+	for _, o := range objects {
+		if err := s.serve(o); err != nil {
+			return fmt.Errorf("prepare %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // serve points the object's webhooks at the server.
