@@ -22,6 +22,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"path"
@@ -34,6 +35,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -69,7 +71,7 @@ type Clusters struct {
 // Cluster API's controllers: the address of its Pod. All ends with ctx.
 func New(ctx context.Context, host string) (*Clusters, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, rbacv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, appsv1.AddToScheme, rbacv1.AddToScheme, storagev1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return nil, fmt.Errorf("register API types: %w", err)
 		}
@@ -175,7 +177,11 @@ func (c *Clusters) boot(ctx context.Context, s server) error {
 	}
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
-	objects := []client.Object{node(s.name, data)}
+	objects := []client.Object{
+		// A Node whose Pods have no Namespace cannot be drained.
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}},
+		node(s.name, data),
+	}
 	if data.clusterConfiguration != "" {
 		objects = append(objects, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "kubeadm-config"},
@@ -221,7 +227,7 @@ func (c *Clusters) pods(ctx context.Context, s server) ([]client.Object, error) 
 	for _, component := range components() {
 		object := pod(s, component)
 		if component == etcd {
-			object.Annotations = annotations
+			maps.Copy(object.Annotations, annotations)
 		}
 		pods = append(pods, object)
 	}
@@ -299,6 +305,8 @@ func pod(s server, component string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: metav1.NamespaceSystem, Name: component + "-" + s.name,
 			Labels: map[string]string{"component": component, "tier": "control-plane"},
+			// Cluster API does not evict such Pods.
+			Annotations: map[string]string{corev1.MirrorPodAnnotationKey: component},
 		},
 		Spec: corev1.PodSpec{NodeName: s.name},
 		Status: corev1.PodStatus{

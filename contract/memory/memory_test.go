@@ -17,17 +17,25 @@ limitations under the License.
 package memory_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
 
 	bootstrapv1 "sigs.k8s.io/cluster-api/api/bootstrap/kubeadm/v1beta2"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+	"sigs.k8s.io/cluster-api/core/reconcilers/machine/drain"
 	"sigs.k8s.io/cluster-api/util/secret"
 
 	"github.com/capi-samples/cluster-api-provider-container/contract/memory"
@@ -88,11 +96,15 @@ func TestServersBecomeNodes(t *testing.T) {
 		}
 	}
 
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), clusterv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
 	// The client verifies the certificate of the endpoint.
 	api, err := client.New(&rest.Config{
 		Host:            "https://" + net.JoinHostPort(host, fmt.Sprint(port)),
 		TLSClientConfig: rest.TLSClientConfig{CAData: authorities.GetByPurpose(secret.ClusterCA).KeyPair.Cert},
-	}, client.Options{})
+	}, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +121,21 @@ func TestServersBecomeNodes(t *testing.T) {
 	}
 	if len(ids) != 2 || ids["worker"] != "sample://default/one/worker" || ids["control-plane"] != "sample://default/one/control-plane" || len(pods.Items) != 4 {
 		t.Errorf("Nodes %v, %d Pods", ids, len(pods.Items))
+	}
+
+	// What Cluster API does before it deletes a Machine.
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "control-plane"}}
+	drainer := &drain.Helper{Client: fake.NewClientBuilder().WithScheme(scheme).Build(), RemoteClient: api}
+	machine := &clusterv1.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: node.Name}}
+	if err := api.List(ctx, &storagev1.VolumeAttachmentList{}); err != nil {
+		t.Errorf("list attached volumes: %v", err)
+	}
+	found, err := drainer.GetPodsForEviction(ctx, &clusterv1.Cluster{}, machine, node.Name)
+	if err != nil {
+		t.Fatalf("drain Node: %v", err)
+	}
+	if result := drainer.EvictPods(ctx, found); !result.DrainCompleted() {
+		t.Errorf("drain Node: %s", result.ConditionMessage(metav1.Now()))
 	}
 
 	for _, name := range []string{"server", "worker", "control-plane", "control-plane"} {
