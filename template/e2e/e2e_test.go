@@ -20,6 +20,7 @@ package e2e
 import (
 	"context"
 	"flag"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -37,6 +38,7 @@ import (
 
 var (
 	configPath = flag.String("e2e.config", "config.yaml", "configuration of the suite")
+	existing   = flag.Bool("e2e.use-existing-cluster", false, "install the providers in the cluster of KUBECONFIG, which has the images, instead of one of kind")
 	artifacts  = flag.String("e2e.artifacts", filepath.Join("..", "_artifacts", "e2e"), "directory of logs and of clusterctl's local repository")
 
 	ctx              = ctrl.SetupSignalHandler()
@@ -63,15 +65,19 @@ var _ = ginkgo.BeforeSuite(func() {
 		E2EConfig: config, RepositoryFolder: filepath.Join(*artifacts, "repository"),
 	})
 
-	management := bootstrap.CreateKindBootstrapClusterAndLoadImages(ctx, bootstrap.CreateKindBootstrapClusterAndLoadImagesInput{
-		Name: config.ManagementClusterName, KubernetesVersion: config.MustGetVariable("KUBERNETES_VERSION"), Images: config.Images,
-		LogFolder: filepath.Join(*artifacts, "kind"),
-	})
-	ginkgo.DeferCleanup(management.Dispose)
+	kubeconfig := os.Getenv("KUBECONFIG")
+	if !*existing {
+		management := bootstrap.CreateKindBootstrapClusterAndLoadImages(ctx, bootstrap.CreateKindBootstrapClusterAndLoadImagesInput{
+			Name: config.ManagementClusterName, KubernetesVersion: config.MustGetVariable("KUBERNETES_VERSION"), Images: config.Images,
+			LogFolder: filepath.Join(*artifacts, "kind"),
+		})
+		ginkgo.DeferCleanup(management.Dispose)
+		kubeconfig = management.GetKubeconfigPath()
+	}
 
 	scheme := runtime.NewScheme()
 	framework.TryAddDefaultSchemes(scheme)
-	proxy = framework.NewClusterProxy("management", management.GetKubeconfigPath(), scheme)
+	proxy = framework.NewClusterProxy("management", kubeconfig, scheme)
 	watching, stopWatching := context.WithCancel(ctx)
 	ginkgo.DeferCleanup(proxy.Dispose)
 	ginkgo.DeferCleanup(stopWatching)
