@@ -38,14 +38,7 @@ import (
 // TestIntegrationRestart: a manager that is started again has none of its containers. Its machines say so, and
 // their cluster can be deleted and created again.
 func TestIntegrationRestart(t *testing.T) {
-	programs := os.Getenv("MEMORY_PROGRAMS")
-	if programs == "" {
-		t.Skip(`needs capcon-plane and capcon-memory: run "make e2e RUN=memory"`)
-	}
-	options := process.Options{
-		Program: filepath.Join(programs, "capcon-plane"), Manager: filepath.Join(programs, "capcon-memory"),
-		Binaries: os.Getenv("KUBEBUILDER_ASSETS"), Directory: filepath.Join(t.TempDir(), "plane"),
-	}
+	options := processes(t)
 	plane := startProcess(t, options)
 	s := newStory(t, plane)
 	s.createClass()
@@ -58,6 +51,19 @@ func TestIntegrationRestart(t *testing.T) {
 	s.deleteCluster()
 	must.Succeed(t, s.api.Create(t.Context(), newCluster(name, after)))
 	s.isSettled(after, 6)
+}
+
+// processes are those of a management plane. It skips where they were not built.
+func processes(t *testing.T) process.Options {
+	t.Helper()
+	programs := os.Getenv("MEMORY_PROGRAMS")
+	if programs == "" {
+		t.Skip(`needs capcon-plane and capcon-memory: run "make e2e RUN=memory"`)
+	}
+	return process.Options{
+		Program: filepath.Join(programs, "capcon-plane"), Manager: filepath.Join(programs, "capcon-memory"),
+		Binaries: os.Getenv("KUBEBUILDER_ASSETS"), Directory: filepath.Join(t.TempDir(), "plane"),
+	}
 }
 
 func startProcess(t *testing.T, options process.Options) *process.Plane {
