@@ -106,10 +106,10 @@ type ContainerClusterSpec struct {
 	// machines of the same control plane or MachineDeployment. The failure domains of the Cluster are those of the engines that are neither
 	// lost nor in maintenance; an engine without one is its own, by its name. engineName is the engine of the load balancer: the
 	// provider chooses it, and another one if it is lost. Engines can be added; from one that is removed, machines are not
-	// removed. By default, all containers of the cluster are on one engine.
+	// removed. One engine alone is what remains when another is given up. By default, all containers of the cluster are on one engine.
 	// +optional
 	// +listType=set
-	// +kubebuilder:validation:MinItems=2
+	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=253

@@ -18,6 +18,7 @@ package containerengine
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -41,15 +42,23 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, opt
 		For(&infrav1.ContainerEngine{}, changed).
 		Named("containerengine").
 		WithOptions(options).
-		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(engineOf), predicate.GenerationChangedPredicate{}).
+		Watches(&infrav1.ContainerCluster{}, handler.EnqueueRequestsFromMapFunc(enginesOf), predicate.GenerationChangedPredicate{}).
 		Complete(ctx, r)
 }
 
-// engineOf a cluster.
-func engineOf(_ context.Context, object client.Object) []ctrl.Request {
-	name := engines.NameOf(object)
-	if name == (types.NamespacedName{}) {
+// enginesOf a cluster: that which it names, and the others of one over several. Those that a change removes from it are among them.
+func enginesOf(_ context.Context, object client.Object) []ctrl.Request {
+	cluster, isCluster := object.(*infrav1.ContainerCluster)
+	if !isCluster {
 		return nil
 	}
-	return []ctrl.Request{{NamespacedName: name}}
+	names := engines.MembersOf(cluster)
+	if name := engines.NameOf(cluster); name != (types.NamespacedName{}) && !slices.Contains(names, name) {
+		names = append(names, name)
+	}
+	var requests []ctrl.Request
+	for _, name := range names {
+		requests = append(requests, ctrl.Request{NamespacedName: name})
+	}
+	return requests
 }

@@ -124,12 +124,16 @@ func (r *run) placeOn(ctx context.Context, name string) (*session.Session, error
 	return r.session.On(ctx, object)
 }
 
-// onOthers calls a function with a session on each further engine of a cluster over several.
+// onOthers calls a function with a session on each further engine of a cluster over several. One that is lost gets no machine: the cluster
+// can be changed without it.
 func (r *run) onOthers(ctx context.Context, do func(*session.Session) error) error {
 	for _, name := range r.others {
 		object, err := r.session.ContainerEngine(ctx, name)
 		if err != nil {
 			return err
+		}
+		if ptr.Deref(object.Spec.Lost, false) {
+			continue
 		}
 		on, err := r.session.On(ctx, object)
 		if err != nil {

@@ -111,6 +111,14 @@ func TestUpOverSeveralEngines(t *testing.T) {
 		}
 	}
 	commandtest.Contains(t, w.MustFail("up", "demo", "--engines", "build,third", "--network", "lan"), "the cluster is on build,other")
+
+	lose := func(lost bool) {
+		commandtest.Update(w, "other", &infrav1.ContainerEngine{}, func(e *infrav1.ContainerEngine) { e.Spec.Lost = ptr.To(lost) })
+	}
+	w.BreakEngine("other", "no route to host")
+	commandtest.Contains(t, w.MustFail("up", "demo", "--memory", "4Gi"), `engine "other"`, "no route to host")
+	lose(true)
+	w.MustRun("up", "demo", "--memory", "4Gi")
 }
 
 // TestUpKeepsTheEngineOfThePlane: a cluster is not moved.
