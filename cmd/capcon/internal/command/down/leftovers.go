@@ -25,6 +25,9 @@ import (
 	"strings"
 	"time"
 
+	"sigs.k8s.io/cluster-api/util/conditions"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/output"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
@@ -37,6 +40,8 @@ type leftoverState struct {
 	snapshot management.Snapshot
 	// objects that go after the Cluster, and containers, by kind and name.
 	objects, containers []string
+	// unavailable is why the engine of the cluster is, which its finalizer waits for; empty = it is not.
+	unavailable string
 }
 
 // list everything for an error message.
@@ -45,7 +50,11 @@ func (r leftoverState) list() []string {
 	for _, machine := range r.snapshot.Machines {
 		all = append(all, "machine "+machine.Name+" ("+machine.Detail+")")
 	}
-	return slices.Concat(all, r.containers, r.objects)
+	all = slices.Concat(all, r.containers, r.objects)
+	if r.unavailable != "" {
+		all = append(all, "ContainerCluster, which waits for its engine: "+r.unavailable)
+	}
+	return all
 }
 
 // brief is a line for the progress.
@@ -59,6 +68,8 @@ func (r leftoverState) brief() string {
 		return output.Plural(len(r.objects), "object") + " remaining, such as " + r.objects[0]
 	case !r.snapshot.Exists:
 		return "no object or container remaining"
+	case r.unavailable != "":
+		return "waiting for the engine: " + r.unavailable
 	}
 	return "waiting for the Cluster's finalizer"
 }
@@ -122,7 +133,7 @@ func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *
 		return leftoverState{}, err
 	}
 	b.Finished(session.StepPlane, "ready")
-	found := leftoverState{snapshot: management.Summarize(observed)}
+	found := leftoverState{snapshot: management.Summarize(observed), unavailable: engineUnavailable(observed.Infrastructure)}
 	if !found.snapshot.Exists { // the garbage collector deletes them after the Cluster
 		if found.objects, err = management.Leftovers(ctx, s.Client, management.Namespace, name); err != nil {
 			return leftoverState{}, err
@@ -156,4 +167,16 @@ func notGone(ctx context.Context, name string, last leftoverState) error {
 	}
 	return fmt.Errorf("cluster %q is not deleted yet; run the command again to wait for:\n  %s",
 		name, strings.Join(last.list(), "\n  "))
+}
+
+// engineUnavailable is why the engine of a cluster is; empty = it is not.
+func engineUnavailable(cluster *infrav1.ContainerCluster) string {
+	if cluster == nil {
+		return ""
+	}
+	ready := conditions.Get(cluster, infrav1.LoadBalancerReadyCondition)
+	if ready == nil || ready.Reason != infrav1.EngineUnavailableReason {
+		return ""
+	}
+	return management.OneLine(ready.Message)
 }

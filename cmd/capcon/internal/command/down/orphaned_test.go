@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/cluster-api/util/conditions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -116,6 +117,9 @@ func TestClusterOfALostEngineIsDeleted(t *testing.T) {
 	cluster := &infrav1.ContainerCluster{}
 	commandtest.Update(w, "demo", cluster, func(cluster *infrav1.ContainerCluster) {
 		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, infrav1.EngineAnnotation, "lost")
+		conditions.Set(cluster, metav1.Condition{
+			Type: infrav1.LoadBalancerReadyCondition, Status: metav1.ConditionUnknown, Reason: infrav1.EngineUnavailableReason, Message: "connection refused",
+		})
 	})
 	must.Succeed(t, w.Engine.RemoveContainer(t.Context(), "demo-a-1234"))
 	w.Controllers = func() {
@@ -124,7 +128,7 @@ func TestClusterOfALostEngineIsDeleted(t *testing.T) {
 			w.Vanish()
 		}
 	}
-	w.MustFail("down", "demo", "--timeout", "100ms")
+	commandtest.Contains(t, w.MustFail("down", "demo", "--timeout", "100ms"), "waits for its engine: connection refused")
 	w.MustRun("down", "demo", "--force", "--timeout", "1m")
 }
 
