@@ -110,13 +110,12 @@ type certifiedNode struct {
 	running      bool
 }
 
-// certifiedNodes reads the certificates of the nodes of an owner's cluster, control planes first.
+// certifiedNodes reads the certificates of the nodes of an owner's cluster, control planes first. Those on engines that are
+// reached are returned with an error too, which names the others.
 func certifiedNodes(ctx context.Context, s *session.Session, owner identity.Owner) ([]certifiedNode, error) {
-	containers, err := s.Containers(ctx, owner)
-	if err != nil {
-		return nil, err
-	}
-	return certificatesOf(ctx, containers)
+	containers, unreached := s.Containers(ctx, owner)
+	nodes, err := certificatesOf(ctx, containers)
+	return nodes, errors.Join(unreached, err)
 }
 
 // certificatesOf the containers that are nodes, control planes first.
@@ -161,11 +160,9 @@ func run(ctx context.Context, s *session.Session, name, format string) error {
 			return err
 		}
 		nodes, err := certifiedNodes(ctx, s, owner)
-		if silent := new(session.EngineError); name == "" && errors.As(err, &silent) {
+		if silent := new(session.EngineError); errors.As(err, &silent) && (name == "" || len(nodes) > 0) {
 			unreached = errors.Join(unreached, fmt.Errorf("cluster %q: %w", cluster, err))
-			continue
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
 		result.add(cluster, nodes)
