@@ -165,3 +165,22 @@ func EngineNames(cluster *infrav1.ContainerCluster, machines []infrav1.Container
 	}
 	return names
 }
+
+// ShownEngine is a ContainerEngine of a namespace for users; empty = the engine of the management plane.
+func ShownEngine(namespace, name string) string {
+	if name == "" || namespace == Namespace {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// ShownEngines are EngineNames for users. None: the cluster is on the engine of the management plane.
+func ShownEngines(cluster *infrav1.ContainerCluster, machines []infrav1.ContainerMachine) []string {
+	var shown []string
+	for _, name := range EngineNames(cluster, machines) {
+		if name != "" {
+			shown = append(shown, ShownEngine(cluster.Namespace, name))
+		}
+	}
+	return shown
+}

@@ -52,3 +52,24 @@ func TestEngineNames(t *testing.T) {
 		})
 	}
 }
+
+// An engine of another namespace than capcon's is another one, also with the same name.
+func TestShownEngines(t *testing.T) {
+	t.Parallel()
+	on := func(name string) infrav1.ContainerMachine {
+		return infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{infrav1.EngineNameAnnotation: name}}}
+	}
+	cluster := &infrav1.ContainerCluster{ObjectMeta: metav1.ObjectMeta{Namespace: management.Namespace}}
+	if got := management.ShownEngines(cluster, nil); len(got) > 0 {
+		t.Errorf("On the engine of the plane: %v", got)
+	}
+	cluster.Spec.EngineName = "build"
+	machines := []infrav1.ContainerMachine{on("build"), on("other")}
+	if diff := cmp.Diff([]string{"build", "other"}, management.ShownEngines(cluster, machines)); diff != "" {
+		t.Error(diff)
+	}
+	cluster.Namespace = "team"
+	if diff := cmp.Diff([]string{"team/build", "team/other"}, management.ShownEngines(cluster, machines)); diff != "" {
+		t.Error(diff)
+	}
+}

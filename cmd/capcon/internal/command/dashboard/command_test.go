@@ -149,7 +149,7 @@ func TestDashboardOnEngine(t *testing.T) {
 	if len(connected) != 1 {
 		t.Errorf("connected %d times", len(connected))
 	}
-	state := until(t, states, `"object":"engine build"`, "connection refused", "capcon engine list")
+	state := until(t, states, `"object":"ContainerEngine build"`, "connection refused", "capcon engine list")
 	commandtest.Contains(t, state, `"balancers":[]`, "ContainerMachine/"+first)
 	commandtest.Lacks(t, state, `"error":{`)
 }

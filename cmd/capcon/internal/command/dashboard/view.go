@@ -99,7 +99,11 @@ func (s *source) cluster(ctx context.Context, report status.ClusterReport) (clus
 	if err != nil {
 		return cluster{}, err
 	}
-	report.Troubles = append(report.Troubles, unreached...)
+	for _, trouble := range unreached {
+		if !slices.ContainsFunc(report.Troubles, func(known management.Trouble) bool { return known.Object == trouble.Object }) {
+			report.Troubles = append(report.Troubles, trouble)
+		}
+	}
 	result := cluster{ClusterReport: report, Stages: report.Snapshot.Stages, Machines: []machine{}, Balancers: []balancer{}, Objects: objectOf(tree)}
 	for _, summary := range report.Snapshot.Machines {
 		at := slices.IndexFunc(observed.Machines, func(m clusterv1.Machine) bool { return m.Name == summary.Name })
@@ -129,7 +133,7 @@ func (s *source) containers(ctx context.Context, observed management.Observed) (
 		cancel()
 		if silent := new(session.EngineError); errors.As(err, &silent) {
 			unreached = append(unreached, management.Trouble{
-				Object: "engine " + silent.Name, Reason: infrav1.EngineUnavailableReason,
+				Object: "ContainerEngine " + management.ShownEngine(cluster.Namespace, name), Reason: infrav1.EngineUnavailableReason,
 				Message: "its containers are not shown: " + management.OneLine(silent.Err.Error()), Remedy: silent.Remedy, MayPass: true,
 			})
 			continue

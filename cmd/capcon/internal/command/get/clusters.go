@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/utils/ptr"
@@ -67,7 +68,7 @@ func clusterRow(s *session.Session, observed management.Observed) output.Row {
 	if infrastructure := observed.Infrastructure; infrastructure != nil {
 		network = cmp.Or(infrastructure.Spec.Network.Name, none)
 		server = cmp.Or(management.Server(infrastructure.Spec), none)
-		engine = cmp.Or(infrastructure.Spec.EngineName, none)
+		engine = cmp.Or(strings.Join(management.ShownEngines(infrastructure, observed.Containers), ","), none)
 	}
 	return output.Row{
 		Object: cluster, Name: session.Shown(cluster.Namespace, cluster.Name),

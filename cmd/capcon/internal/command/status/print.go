@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/describe"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
@@ -44,12 +45,12 @@ func printReport(a *session.App, result Report, options options) error {
 		}
 		return nil
 	}
-	elsewhere := slices.ContainsFunc(result.Clusters, func(cluster ClusterReport) bool { return cluster.EngineName != "" })
+	elsewhere := slices.ContainsFunc(result.Clusters, func(cluster ClusterReport) bool { return len(cluster.EngineNames) > 0 })
 	lines := []string{"CLUSTER\tKUBERNETES\tCONTROL PLANES\tWORKERS\t" + output.Optional(elsewhere, "ENGINE") + "STATE"}
 	for _, cluster := range result.Clusters {
 		lines = append(lines, fmt.Sprintf("%s\t%s\t%d/%d\t%d/%d\t%s%s", cluster.Name, cluster.KubernetesVersion,
 			cluster.ControlPlanes.Ready, cluster.ControlPlanes.Desired, cluster.Workers.Ready, cluster.Workers.Desired,
-			output.Optional(elsewhere, cmp.Or(cluster.EngineName, "-")), cluster.State))
+			output.Optional(elsewhere, cmp.Or(strings.Join(cluster.EngineNames, ","), "-")), cluster.State))
 	}
 	if err := a.Table(lines); err != nil {
 		return err

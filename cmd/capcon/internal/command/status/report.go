@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/certs"
 
@@ -69,8 +70,10 @@ type ClusterReport struct {
 	Namespace         string `json:"namespace"`
 	Name              string `json:"name"`
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
-	// EngineName of the ContainerEngine that it is on.
-	EngineName    string      `json:"engineName,omitempty"`
+	// EngineName of the ContainerEngine that it is on, of a cluster over several that of its load balancer.
+	EngineName string `json:"engineName,omitempty"`
+	// EngineNames of all ContainerEngines that it is on; in another namespace than default, NAMESPACE/NAME.
+	EngineNames   []string    `json:"engineNames,omitempty"`
 	ControlPlanes countReport `json:"controlPlanes"`
 	Workers       countReport `json:"workers"`
 	Available     bool        `json:"available"`
@@ -199,6 +202,7 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 	}
 	if observed.Infrastructure != nil {
 		result.EngineName = observed.Infrastructure.Spec.EngineName
+		result.EngineNames = management.ShownEngines(observed.Infrastructure, observed.Containers)
 	}
 	if !snapshot.Deleting {
 		result.Troubles = append(result.Troubles, certs.Troubles(ctx, s, observed)...)
@@ -219,18 +223,32 @@ func reportCluster(ctx context.Context, s *session.Session, cluster *clusterv1.C
 		result.Troubles = append(result.Troubles, trouble)
 	}
 	result.ready = snapshot.Ready()
+	if snapshot.Deleting {
+		return result, nil
+	}
+	containers, notReached, err := containers(ctx, s, observed)
+	if err != nil {
+		return ClusterReport{}, err
+	}
+	result.Troubles = withEngines(result.Troubles, notReached)
 	if result.Available {
 		result.Troubles = append(result.Troubles, volumeTroubles(ctx, s, observed.Cluster)...)
-		containers, notReached, err := containers(ctx, s, observed)
-		if err != nil {
-			return ClusterReport{}, err
-		}
-		result.Troubles = append(result.Troubles, notReached...)
 		result.State = stateOfContainers(containers, result.State)
 		result.Available = result.State == snapshot.State()
 		result.ready = result.ready && result.Available
 	}
 	return result, nil
+}
+
+// withEngines adds the troubles of engines that are not reached, which are the cause of what the provider cannot do in the cluster.
+func withEngines(troubles, notReached []management.Trouble) []management.Trouble {
+	troubles = slices.Clone(troubles)
+	for i := range troubles {
+		if len(notReached) > 0 && troubles[i].Reason == infrav1.WorkloadControllersNotReadyReason {
+			troubles[i].Remedy = "it is retried once " + notReached[0].Object + " is reached, if that is the cause"
+		}
+	}
+	return append(troubles, notReached...)
 }
 
 // stateOfContainers returns the state that Cluster API reports unless a container of
@@ -258,7 +276,7 @@ func containers(ctx context.Context, s *session.Session, observed management.Obs
 		found, err := s.ContainersOn(ctx, owner, []string{name})
 		if failed := new(session.EngineError); errors.As(err, &failed) {
 			notReached = append(notReached, management.Trouble{
-				Object: "ContainerEngine " + name, Reason: infrav1.EngineUnreachableReason, Message: management.OneLine(failed.Err.Error()), Remedy: failed.Remedy,
+				Object: "ContainerEngine " + management.ShownEngine(cluster.Namespace, name), Reason: infrav1.EngineUnreachableReason, Message: management.OneLine(failed.Err.Error()), Remedy: failed.Remedy,
 			})
 		} else if err != nil {
 			return nil, nil, err

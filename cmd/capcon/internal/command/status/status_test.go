@@ -31,6 +31,7 @@ import (
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
 )
@@ -61,6 +62,21 @@ func TestStatusOfStoppedContainer(t *testing.T) {
 func TestStatusOverEngines(t *testing.T) {
 	t.Parallel()
 	w, _, other := commandtest.Spread(t)
+	// Also of a cluster that is not available.
+	w.BreakEngine("build", "connection refused")
+	commandtest.Contains(t, w.MustNotYet("status"), "build,other", "ContainerEngine build", "connection refused")
+	commandtest.Update(w, "demo", &infrav1.ContainerCluster{}, func(o *infrav1.ContainerCluster) {
+		o.Status.Conditions = append(o.Status.Conditions, metav1.Condition{
+			Type: infrav1.WorkloadControllersReadyCondition, Status: metav1.ConditionFalse,
+			Reason: infrav1.WorkloadControllersNotReadyReason, Message: "serviceLoadBalancer: list containers",
+		})
+	})
+	commandtest.Contains(t, w.MustNotYet("status"), "it is retried once ContainerEngine build is reached")
+	commandtest.Update(w, "build", &infrav1.ContainerEngine{}, func(o *infrav1.ContainerEngine) {
+		for i := range o.Status.Conditions {
+			o.Status.Conditions[i].Status = metav1.ConditionTrue
+		}
+	})
 	setAvailable(w)
 	commandtest.Lacks(t, w.MustNotYet("status"), "ContainerEngine", "exited")
 	must.Succeed(t, other.StopContainer(t.Context(), "demo-b", time.Second))
