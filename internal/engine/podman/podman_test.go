@@ -23,7 +23,9 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -243,6 +245,10 @@ func TestKindOf(t *testing.T) {
 		if got := kindOf(c.err); !errors.Is(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+	dialing := &url.Error{Op: "Get", URL: "http://d/v5.8.2/libpod/containers/json?filters=%7B%7D", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+	if err := typed(dialing); !errors.Is(err, engine.ErrUnavailable) || err.Error() != "dial: connection refused" {
+		t.Errorf("Got %v", err)
 	}
 	err := typed(answer(404, define.ErrNoSuchCtr))
 	if err.Error() != "do: its own words" || !isCause(err, define.ErrNoSuchCtr) || isCause(err, define.ErrNoSuchVolume) {

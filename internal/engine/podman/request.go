@@ -203,7 +203,15 @@ var statuses = map[int]error{
 // typed gives an error its kind: by the status Podman answered with, then by
 // the root cause, or by how the connection went wrong.
 func typed(err error) error {
-	return engine.WithKind(err, kindOf(err))
+	return engine.WithKind(withoutRequest(err), kindOf(err))
+}
+
+// withoutRequest is the error without method and address of the request, whose host has no meaning and whose query is long.
+func withoutRequest(err error) error {
+	if request := (*url.Error)(nil); errors.As(err, &request) {
+		return request.Err
+	}
+	return err
 }
 
 func kindOf(err error) error {
