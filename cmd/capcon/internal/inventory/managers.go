@@ -19,9 +19,13 @@ package inventory
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
+
+	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/management"
 	"github.com/capi-samples/cluster-api-provider-container/internal/identity"
 	"github.com/capi-samples/cluster-api-provider-container/internal/network"
@@ -34,6 +38,10 @@ func (m *Manager) Describe(ctx context.Context, c client.Client) error {
 	if err != nil {
 		return err
 	}
+	machines := &infrav1.ContainerMachineList{}
+	if err := c.List(ctx, machines); err != nil {
+		return fmt.Errorf("list ContainerMachines: %w", err)
+	}
 	if m.Plane {
 		if m.Moves, err = plane.ReadMoves(ctx, c); err != nil {
 			return err //nolint:wrapcheck // It says what was read.
@@ -45,9 +53,22 @@ func (m *Manager) Describe(ctx context.Context, c client.Client) error {
 			Owner: identity.Owner{
 				Namespace: clusters[i].Namespace, Cluster: clusters[i].Name, ID: clusters[i].Spec.OwnerID,
 			},
-			Engine:  clusters[i].Spec.EngineName,
+			Engine:  management.ShownEngine(clusters[i].Namespace, clusters[i].Spec.EngineName),
+			Engines: management.ShownEngines(&clusters[i], machinesOf(machines.Items, &clusters[i])),
 			Network: cmp.Or(clusters[i].Spec.Network.Name, network.DefaultName),
 		})
 	}
 	return nil
+}
+
+// machinesOf a cluster.
+func machinesOf(machines []infrav1.ContainerMachine, cluster *infrav1.ContainerCluster) []infrav1.ContainerMachine {
+	var of []infrav1.ContainerMachine
+	for i := range machines {
+		name := machines[i].Labels[clusterv1.ClusterNameLabel]
+		if machines[i].Namespace == cluster.Namespace && name != "" && name == cmp.Or(cluster.Labels[clusterv1.ClusterNameLabel], cluster.Name) {
+			of = append(of, machines[i])
+		}
+	}
+	return of
 }

@@ -46,8 +46,11 @@ type Manager struct {
 // Cluster of a manager.
 type Cluster struct {
 	Owner identity.Owner
-	// Engine is the name of the ContainerEngine that it is on; empty = it is on that of the manager.
+	// Engine is the name of the ContainerEngine that it is on; empty = it is on that of the manager. One in another namespace than
+	// default is NAMESPACE/NAME: it is not looked at.
 	Engine string
+	// Engines are the names of all ContainerEngines that it is on.
+	Engines []string
 	// Network of the engine that it is on.
 	Network string
 }

@@ -75,7 +75,7 @@ func (s *Session) collectElsewhere(ctx context.Context, world *inventory.World) 
 		}
 		objects, err := inventory.Collect(ctx, on.Engine)
 		if err != nil {
-			world.Unreached = append(world.Unreached, fmt.Errorf("engine %q: %w", on.EngineName, err))
+			world.Unreached = append(world.Unreached, &EngineError{Name: on.EngineName, Err: err, Remedy: s.correct(on.EngineName)})
 			continue
 		}
 		for j := range objects {

@@ -82,8 +82,13 @@ type ownedReport struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	OwnerID   string `json:"ownerID,omitempty"`
-	// EngineName of the ContainerEngine that it is on.
+	// EngineName of the ContainerEngine that it is on, of a cluster over several that of its load balancer; in another namespace than
+	// default, NAMESPACE/NAME.
 	EngineName string `json:"engineName,omitempty"`
+	// EngineNames of all ContainerEngines that it is on.
+	EngineNames []string `json:"engineNames,omitempty"`
+	// Unknown are those of them that were not looked at: what is there is missing in the lists.
+	Unknown []string `json:"unknownOn,omitempty"`
 	// Manager that has the cluster; empty where none that answers does.
 	Manager    string        `json:"manager,omitempty"`
 	Containers []ownedObject `json:"containers"`
@@ -139,7 +144,7 @@ func listingOf(world inventory.World, name string) listing {
 			return
 		}
 		seen = append(seen, owner.ID)
-		result.Clusters = append(result.Clusters, ownedBy(world.Objects, owner, manager, cluster))
+		result.Clusters = append(result.Clusters, ownedBy(world, owner, manager, cluster))
 	}
 	for _, manager := range world.Managers {
 		result.Managers = append(result.Managers, managerReport{manager.Name, manager.Answers, manager.Detail})
@@ -149,20 +154,25 @@ func listingOf(world inventory.World, name string) listing {
 	}
 	for _, object := range world.Objects {
 		if object.Owner.ID != "" {
-			add(object.Owner, "", inventory.Cluster{Engine: object.Engine})
+			on := inventory.Cluster{Engine: object.Engine}
+			if on.Engine != "" {
+				on.Engines = []string{on.Engine}
+			}
+			add(object.Owner, "", on)
 		}
 	}
 	return result
 }
 
-// ownedBy an owner, of the objects.
-func ownedBy(objects []inventory.Object, owner identity.Owner, manager string, cluster inventory.Cluster) ownedReport {
+// ownedBy an owner.
+func ownedBy(world inventory.World, owner identity.Owner, manager string, cluster inventory.Cluster) ownedReport {
 	result := ownedReport{
 		Namespace: owner.Namespace, Name: owner.Cluster, OwnerID: owner.ID, Manager: manager, EngineName: cluster.Engine,
+		EngineNames: cluster.Engines, Unknown: unknownOf(world, cluster),
 		Containers: []ownedObject{}, Networks: []string{}, Volumes: []string{},
 	}
 	on := []string{cluster.Network}
-	for _, object := range objects {
+	for _, object := range world.Objects {
 		switch {
 		case object.Kind == inventory.Network && object.Engine == cluster.Engine && slices.Contains(on, object.Name):
 			result.Networks = append(result.Networks, object.Name)
@@ -175,6 +185,21 @@ func ownedBy(objects []inventory.Object, owner identity.Owner, manager string, c
 		}
 	}
 	return result
+}
+
+// unknownOf the engines of a cluster are those that are not reached, and those in other namespaces, which are not looked at.
+func unknownOf(world inventory.World, cluster inventory.Cluster) []string {
+	var unknown []string
+	for _, name := range cluster.Engines {
+		isUnreached := slices.ContainsFunc(world.Unreached, func(err error) bool {
+			silent, is := errors.AsType[*session.EngineError](err)
+			return is && silent.Name == name
+		})
+		if isUnreached || strings.Contains(name, "/") {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
 }
 
 func printListing(a *session.App, result listing) error {
@@ -190,7 +215,7 @@ func printListing(a *session.App, result listing) error {
 		return nil
 	}
 	orphans := 0
-	elsewhere := slices.ContainsFunc(result.Clusters, func(cluster ownedReport) bool { return cluster.EngineName != "" })
+	elsewhere := slices.ContainsFunc(result.Clusters, func(cluster ownedReport) bool { return len(cluster.EngineNames) > 0 })
 	lines := []string{"CLUSTER\tMANAGED BY\tOWNER ID\t" + output.Optional(elsewhere, "ENGINE") + "CONTAINERS\tNETWORKS\tVOLUMES"}
 	for _, cluster := range result.Clusters {
 		manager := cluster.Manager
@@ -199,7 +224,7 @@ func printListing(a *session.App, result listing) error {
 			orphans++
 		}
 		lines = append(lines, fmt.Sprintf("%s/%s\t%s\t%s\t%s%s\t%s\t%s", cluster.Namespace, cluster.Name, manager, cluster.OwnerID,
-			output.Optional(elsewhere, cmp.Or(cluster.EngineName, "-")), cluster.running(), output.OrNone(cluster.Networks), cluster.volumes()))
+			output.Optional(elsewhere, cmp.Or(strings.Join(cluster.EngineNames, ","), "-")), cluster.running(), cluster.networks(), cluster.volumes()))
 	}
 	a.Printf("")
 	if err := a.Table(lines); err != nil {
@@ -229,7 +254,20 @@ func (r ownedReport) running() string {
 			running++
 		}
 	}
-	return fmt.Sprintf("%d, %d running", len(r.Containers), running)
+	return r.known(len(r.Containers), fmt.Sprintf("%d, %d running", len(r.Containers), running))
+}
+
+func (r ownedReport) networks() string { return r.known(len(r.Networks), output.OrNone(r.Networks)) }
+
+// known says what is known of so many resources, and that those on engines that were not looked at are not.
+func (r ownedReport) known(count int, text string) string {
+	switch {
+	case len(r.Unknown) == 0:
+		return text
+	case count == 0:
+		return "unknown"
+	}
+	return text + "; others unknown"
 }
 
 func (r ownedReport) volumes() string {
@@ -240,5 +278,5 @@ func (r ownedReport) volumes() string {
 		}
 	}
 	anonymous := fmt.Sprintf("%d anonymous", nodes)
-	return strings.Join(append(slices.Clone(r.Volumes), anonymous), ", ")
+	return r.known(len(r.Volumes)+nodes, strings.Join(append(slices.Clone(r.Volumes), anonymous), ", "))
 }

@@ -18,6 +18,7 @@ package get_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
@@ -57,6 +58,23 @@ func TestListOnEngine(t *testing.T) {
 	commandtest.Contains(t, w.MustRun("list", "demo", "-o", "json"), `"engineName": "build"`)
 	commandtest.Contains(t, w.MustRun("list", "demo"), "demo-a  control-plane  demo-a  running")
 	w.BreakEngine("build", "connection refused")
-	commandtest.Contains(t, w.MustFail("list"), "default/demo  management plane capcon-plane  demo-id  build  0, 0 running",
+	out := w.MustFail("list")
+	commandtest.Contains(t, out, "default/demo  management plane capcon-plane  demo-id  build   unknown     unknown   unknown",
 		`engine "build": the management plane does not reach it`, "capcon engine add build")
+	if count := strings.Count(out, "connection refused"); count != 1 {
+		t.Errorf("the error is there %d times", count)
+	}
+	commandtest.Contains(t, w.MustFail("list", "-o", "json"), `"unknownOn": [`)
+}
+
+// TestListOverEngines: what is known of some engines is shown, also that it is not all. An engine of another namespace is another one.
+func TestListOverEngines(t *testing.T) {
+	t.Parallel()
+	w, _, _ := commandtest.Spread(t)
+	of := commandtest.ContainerCluster("theirs", "their-id")
+	of.Namespace, of.Spec.EngineName = "team", "build"
+	w.Create(of)
+	commandtest.Contains(t, w.MustRun("list"), "demo-id   build,other  2, 2 running", "their-id  team/build   unknown")
+	w.BreakEngine("other", "connection refused")
+	commandtest.Contains(t, w.MustFail("list"), "build,other  1, 1 running; others unknown", "1 anonymous; others unknown")
 }
