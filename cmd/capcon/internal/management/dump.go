@@ -134,7 +134,7 @@ func clusterOf(object unstructured.Unstructured) string {
 	return object.GetLabels()[clusterv1.ClusterNameLabel]
 }
 
-// addReferences that a value has: objects with kind and name, and a Cluster's to its class.
+// addReferences that a value has: objects with kind and name, a Cluster's to its class, and engines.
 func addReferences(value any, into map[reference]bool) {
 	switch value := value.(type) {
 	case []any:
@@ -150,8 +150,23 @@ func addReferences(value any, into map[reference]bool) {
 		if class, found, _ := unstructured.NestedString(value, "classRef", "name"); found {
 			into[reference{"ClusterClass", class}] = true
 		}
-		for _, child := range value {
+		for key, child := range value {
+			if key == "engineName" || key == "engineNames" || key == infrav1.EngineNameAnnotation {
+				addEngines(child, into)
+			}
 			addReferences(child, into)
+		}
+	}
+}
+
+// addEngines that are named by a field.
+func addEngines(value any, into map[reference]bool) {
+	switch value := value.(type) {
+	case string:
+		into[reference{"ContainerEngine", value}] = true
+	case []any:
+		for _, item := range value {
+			addEngines(item, into)
 		}
 	}
 }

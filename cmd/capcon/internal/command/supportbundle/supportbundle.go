@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/status"
@@ -106,17 +107,16 @@ func collect(ctx context.Context, s *session.Session, b *bundle, name string, ow
 	b.note("status", errors.Join(err, b.json("status.json", report)))
 	b.note("host", b.json("host.json", describeHost(s.Info)))
 	on, err := s.Of(ctx, name)
-	b.note("containers", err)
 	if on != nil && on != s {
 		b.note("engine", b.json("engine.json", describeHost(on.Info)))
 	}
-	if on != nil && owner.ID != "" {
-		err = collectContainers(ctx, s, b, owner)
-		b.note("containers", err)
+	if owner.ID != "" {
+		err = collectContainers(ctx, s, on, b, owner) // It names the engines that are not reached, too.
 	}
+	b.note("containers", err)
 	b.note("management plane", collectPlane(ctx, s, b))
 	silent := new(session.EngineError)
-	return on != nil && !errors.As(err, &silent)
+	return !errors.As(err, &silent)
 }
 
 // objectsTimeout bounds all reads of the objects: each kind is tried.
@@ -161,10 +161,19 @@ func describeHost(info engine.Info) hostDescription {
 	return hostDescription{Capcon: release.Program(), Engine: reported, Host: doctor.ReportHost(info)}
 }
 
-func collectContainers(ctx context.Context, s *session.Session, b *bundle, owner identity.Owner) error {
+// collectContainers on all engines that are reached, and what is known of these; home has the load balancer, and is nil if it is not reached.
+func collectContainers(ctx context.Context, s, home *session.Session, b *bundle, owner identity.Owner) error {
 	containers, err := s.Containers(ctx, owner)
 	errs := []error{err}
+	described := []string{s.EngineName}
+	if home != nil {
+		described = append(described, home.EngineName)
+	}
 	for _, container := range containers {
+		if name := container.On.EngineName; !slices.Contains(described, name) {
+			described = append(described, name)
+			errs = append(errs, b.json("engine-"+name+".json", describeHost(container.On.Info)))
+		}
 		collector := artifacts.Collector{Engine: container.On.Engine, Write: func(name string, content []byte) error {
 			return b.add("containers/"+container.Name+"/"+name, content)
 		}}

@@ -262,11 +262,37 @@ func TestBundleOfEngines(t *testing.T) {
 	w.MustRun("support-bundle", "demo", "--file", "whole.tar.gz")
 	w.BreakEngine("other", "connection refused")
 	commandtest.Contains(t, w.MustFail("support-bundle", "demo", "--file", "part.tar.gz"), `Not collected: containers: engine "other"`)
+	w.AddEngine("unrelated")
+	for _, file := range []string{"engine.json", "engine-other.json", "objects/ContainerEngine/build.yaml", "objects/ContainerEngine/other.yaml"} {
+		if _, found := readBundle(t, "whole.tar.gz")[file]; !found {
+			t.Errorf("The bundle lacks %s", file)
+		}
+	}
 	for bundle, isWhole := range map[string]bool{"whole.tar.gz": true, "part.tar.gz": false} {
 		files := readBundle(t, bundle)
 		_, hasCluster := files["containers/demo-a/container.json"]
 		if _, hasMachine := files["containers/demo-b/container.json"]; !hasCluster || hasMachine != isWhole {
 			t.Errorf("%s has demo-a: %t, demo-b: %t", bundle, hasCluster, hasMachine)
+		}
+	}
+	// That of the load balancer keeps no other from being collected.
+	w.BreakEngine("build", "connection refused")
+	commandtest.Update(w, "other", &infrav1.ContainerEngine{}, func(o *infrav1.ContainerEngine) {
+		for i := range o.Status.Conditions {
+			o.Status.Conditions[i].Status = metav1.ConditionTrue
+		}
+	})
+	out := w.MustFail("support-bundle", "demo", "--file", "worker.tar.gz")
+	if count := strings.Count(out, `Not collected: containers: engine "build"`); count != 1 {
+		t.Errorf("The error is there %d times:\n%s", count, out)
+	}
+	files := readBundle(t, "worker.tar.gz")
+	for file, want := range map[string]bool{
+		"containers/demo-a/container.json": false, "containers/demo-b/container.json": true, "engine.json": false, "engine-other.json": true,
+		"objects/ContainerEngine/unrelated.yaml": false, "objects/Secret/build-credentials.yaml": false,
+	} {
+		if _, found := files[file]; found != want {
+			t.Errorf("The bundle has %s: %t", file, found)
 		}
 	}
 }
