@@ -66,6 +66,16 @@ func (s *Session) ContainersOn(ctx context.Context, owner identity.Owner, names 
 	return all, err
 }
 
+// CheckReached says which engines of a cluster of the namespace default are not reached: *EngineErrors.
+func (s *Session) CheckReached(ctx context.Context, cluster string) error {
+	names, err := s.engineNames(ctx, management.Namespace, cluster)
+	for _, name := range names {
+		_, failed := s.OnNamed(ctx, client.ObjectKey{Namespace: management.Namespace, Name: name})
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
 // Containing are containers of the engine of this session.
 func (s *Session) Containing(containers []engine.Container) []Container {
 	all := make([]Container, len(containers))

@@ -106,11 +106,29 @@ func (o operation) send(ctx context.Context, s *session.Session, b *progress.Boa
 	if err := s.WakePlane(ctx, b, state); err != nil {
 		return err
 	}
+	if err := o.check(ctx, s, name); err != nil {
+		return err
+	}
 	err = s.RetryTransient(ctx, func() error { return o.request(ctx, s.Client, management.Namespace, name) })
 	if apierrors.IsNotFound(err) {
 		return s.NotFound(ctx, name)
 	}
 	return err
+}
+
+// check refuses a stop that cannot be done, because engines of the cluster are not reached. One that was requested before continues.
+func (o operation) check(ctx context.Context, s *session.Session, name string) error {
+	if !o.stops {
+		return nil
+	}
+	report, err := management.ReadPower(ctx, s.Client, management.Namespace, name)
+	if err != nil || report.StopRequested {
+		return nil //nolint:nilerr // The request says what is wrong.
+	}
+	if err := s.CheckReached(ctx, name); err != nil {
+		return fmt.Errorf("cluster %q is not stopped: %w", name, err)
+	}
+	return nil
 }
 
 // powerGrace is how long containers that could not be stopped or started may be reported

@@ -213,3 +213,17 @@ func TestStopRefuses(t *testing.T) {
 	w.Run("plane", "up")
 	commandtest.Contains(t, w.MustFail("stop", "demo"), `"demo"`, "not found")
 }
+
+// TestStopOfUnreached: nothing is changed where containers of the cluster could not be stopped.
+func TestStopOfUnreached(t *testing.T) {
+	t.Parallel()
+	for _, broken := range []string{"build", "other"} {
+		w, _, _ := commandtest.Spread(t)
+		w.BreakEngine(broken, "connection refused")
+		w.Writes = 0
+		commandtest.Contains(t, w.MustFail("stop", "demo"), `cluster "demo" is not stopped: engine "`+broken+`": the management plane does not reach it`, "capcon engine list -o wide")
+		if _, stopped := w.Cluster().Annotations[infrav1.StoppedAnnotation]; stopped || w.Writes > 0 {
+			t.Errorf("%d writes, stopped %t", w.Writes, stopped)
+		}
+	}
+}
