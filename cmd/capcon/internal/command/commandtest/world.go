@@ -72,6 +72,8 @@ type World struct {
 	Writes int
 	// ReadErrors of commands from the management plane, by the type of the object; "" = all.
 	ReadErrors map[string]error
+	// UpdateErrors of the next updates by commands, one each.
+	UpdateErrors []error
 	// Workload is the API server of the cluster; nil = it is down.
 	Workload client.WithWatch
 	// StateHome has the state directory.
@@ -154,6 +156,11 @@ func (w *World) commandClient() client.WithWatch {
 		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, options ...client.UpdateOption) error {
 			w.countWrite()
+			if len(w.UpdateErrors) > 0 {
+				err := w.UpdateErrors[0]
+				w.UpdateErrors = w.UpdateErrors[1:]
+				return err
+			}
 			return c.Update(ctx, o, options...)
 		},
 		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, options ...client.PatchOption) error {

@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -212,7 +213,7 @@ func ensurePlane(ctx context.Context, s *session.Session, b *progress.Board, nam
 // apply the engine and its Secret.
 func (r request) apply(ctx context.Context, c client.Client, data map[string][]byte) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: management.Namespace, Name: secretOf(r.name)}}
-	if _, err := controllerutil.CreateOrUpdate(ctx, c, secret, func() error {
+	if err := write(ctx, c, secret, func() error {
 		metav1.SetMetaDataLabel(&secret.ObjectMeta, clusterctlv1.ClusterctlMoveLabel, "")
 		secret.Data = data
 		return nil
@@ -220,7 +221,7 @@ func (r request) apply(ctx context.Context, c client.Client, data map[string][]b
 		return fmt.Errorf("write Secret %q: %w", secret.Name, err)
 	}
 	engine := &infrav1.ContainerEngine{ObjectMeta: metav1.ObjectMeta{Namespace: management.Namespace, Name: r.name}}
-	if _, err := controllerutil.CreateOrUpdate(ctx, c, engine, func() error {
+	if err := write(ctx, c, engine, func() error {
 		for key, value := range r.labels {
 			metav1.SetMetaDataLabel(&engine.ObjectMeta, key, value)
 		}
@@ -236,6 +237,14 @@ func (r request) apply(ctx context.Context, c client.Client, data map[string][]b
 		return fmt.Errorf("write ContainerEngine %q: %w", engine.Name, err)
 	}
 	return nil
+}
+
+// write an object, again where it was changed meanwhile: the manager writes the finalizer and reservations of an engine.
+func write(ctx context.Context, c client.Client, object client.Object, change controllerutil.MutateFn) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		_, err := controllerutil.CreateOrUpdate(ctx, c, object, change)
+		return err
+	})
 }
 
 func secretOf(name string) string { return name + "-credentials" }

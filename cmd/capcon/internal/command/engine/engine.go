@@ -23,6 +23,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,12 +75,16 @@ func reach(ctx context.Context, s *session.Session) error {
 	return nil
 }
 
-// find one engine by its name.
+// find one engine by its name, which is not to be added: an *EngineError names those that there are.
 func find(ctx context.Context, s *session.Session, name string) (*infrav1.ContainerEngine, error) {
 	if err := reach(ctx, s); err != nil {
 		return nil, err
 	}
-	return s.ContainerEngine(ctx, name)
+	engine, err := s.ContainerEngine(ctx, name)
+	if missing := new(session.EngineError); errors.As(err, &missing) {
+		missing.Remedy = fmt.Sprintf("see \"%s engine list\"", s.Program)
+	}
+	return engine, err
 }
 
 func listCommand(a *session.App) *cobra.Command {

@@ -17,13 +17,16 @@ limitations under the License.
 package engine_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -112,7 +115,7 @@ func TestEngines(t *testing.T) {
 		Spec:       infrav1.ContainerClusterSpec{EngineName: "build"},
 	}
 	w.Create(cluster)
-	commandtest.Contains(t, w.MustRun("engine", "drain", "build"), "It has cluster demo.")
+	commandtest.Contains(t, w.MustRun("engine", "drain", "build"), "no machines of clusters over several engines", "It has cluster demo.")
 	w.Get("build", engine)
 	if !ptr.Deref(engine.Spec.Maintenance, false) {
 		t.Error("drained, and not in maintenance")
@@ -124,7 +127,11 @@ func TestEngines(t *testing.T) {
 	must.Succeed(t, w.Client.Delete(t.Context(), cluster))
 	commandtest.Contains(t, w.MustRun("engine", "remove", "build"), "Removed engine build")
 	allows(t, w, big)
-	commandtest.Contains(t, w.MustFail("engine", "remove", "build"), "not found", "which has big")
+	for _, command := range []string{"remove", "drain"} {
+		out := w.MustFail("engine", command, "build")
+		commandtest.Contains(t, out, "not found", "which has big", `see "capcon engine list"`)
+		commandtest.Lacks(t, out, "engine add")
+	}
 	w.MustRun("engine", "remove", "big")
 	if w.Options.AllowedEngines != plane.NoEngines {
 		t.Errorf("the management plane allows %q", w.Options.AllowedEngines)
@@ -159,4 +166,20 @@ func TestAddUnreachable(t *testing.T) {
 	commandtest.Contains(t, w.MustFail(append([]string{"engine", "add", "build", "ssh://me@a"}, credentials...)...),
 		"is added, and not reached: Unreachable: as the test says", "capcon engine remove build")
 	w.Get("build", &infrav1.ContainerEngine{})
+}
+
+// TestAddAgain: the manager may write the object at the same time.
+func TestAddAgain(t *testing.T) {
+	t.Parallel()
+	w, credentials := newWorld(t, metav1.ConditionTrue, "Ready")
+	add := append([]string{"engine", "add", "build", "ssh://me@a"}, credentials...)
+	w.MustRun(add...)
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "containerengines"}, "build", errors.New("the object has been modified"))
+	w.UpdateErrors = []error{conflict, conflict}
+	w.MustRun(append(add, "--failure-domain", "a")...)
+	engine := &infrav1.ContainerEngine{}
+	w.Get("build", engine)
+	if engine.Spec.FailureDomain != "a" || len(w.UpdateErrors) > 0 {
+		t.Errorf("engine %v, %d conflicts left", engine.Spec, len(w.UpdateErrors))
+	}
 }

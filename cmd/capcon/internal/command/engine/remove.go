@@ -17,6 +17,7 @@ limitations under the License.
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -39,9 +40,11 @@ func drainCommand(a *session.App) *cobra.Command {
 	var undo bool
 	command := &cobra.Command{
 		Use:   "drain NAME",
-		Short: "Create no more clusters on an engine of another host",
-		Long:  "Create no more clusters on an engine of another host. Those that are there continue: delete them with \"capcon down\".",
-		Args:  oneEngine(1),
+		Short: "Create no more clusters and machines on an engine of another host",
+		Long: "Create no more clusters on an engine of another host, and no more machines of clusters over several engines. What is there\n" +
+			"continues: delete clusters with \"capcon down\", and roll out the machines of a cluster over several engines. Machines of a cluster\n" +
+			"that is on this engine alone are still created there.",
+		Args: oneEngine(1),
 		RunE: session.OnEngine(a.Connect, func(ctx context.Context, s *session.Session, args []string) error {
 			if undo {
 				return undoDrain(ctx, s, args[0])
@@ -50,7 +53,7 @@ func drainCommand(a *session.App) *cobra.Command {
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	command.Flags().BoolVar(&undo, "undo", false, "create clusters on it again")
+	command.Flags().BoolVar(&undo, "undo", false, "create clusters and machines on it again")
 	return command
 }
 
@@ -71,7 +74,7 @@ func undoDrain(ctx context.Context, s *session.Session, name string) error {
 	if err := setMaintenance(ctx, s, name, false); err != nil {
 		return err
 	}
-	s.Printf("Clusters are created on engine %s again.", name)
+	s.Printf("Clusters, and machines of clusters over several engines, are created on engine %s again.", name)
 	return nil
 }
 
@@ -83,11 +86,8 @@ func drain(ctx context.Context, s *session.Session, name string) error {
 	if err != nil {
 		return err
 	}
-	if len(on) == 0 {
-		s.Printf("No clusters are created on engine %s any more. It has none.", name)
-		return nil
-	}
-	s.Printf("No clusters are created on engine %s any more. It has %s.", name, strings.Join(on, ", "))
+	s.Printf("No clusters, and no machines of clusters over several engines, are created on engine %s any more. It has %s.",
+		name, cmp.Or(strings.Join(on, ", "), "none"))
 	return nil
 }
 
