@@ -39,7 +39,7 @@ func CheckShared(networks map[string]engine.Network, request Request) error {
 		this := networks[name]
 		switch {
 		case this.Driver != macvlan:
-			return unusable(name, fmt.Sprintf("has driver %q", this.Driver), "use a macvlan network, which all engines of the cluster have: docker network create -d macvlan")
+			return unusable(name, fmt.Sprintf("has driver %q", this.Driver), "use a macvlan network (network create -d macvlan), which all engines of the cluster have")
 		case len(this.Subnets) == 0:
 			return unusable(name, "has no subnet", "create it with --subnet")
 		case !slices.EqualFunc(this.Subnets, first.Subnets, sameSubnet):

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/utils/ptr"
 
@@ -47,10 +48,16 @@ func (r *run) findEngine(ctx context.Context) error {
 	if err := r.findPlace(ctx); err != nil && requested != "" {
 		return err
 	}
-	if r.target != nil {
-		r.board.Finished(session.StepEngine, r.engineName+", "+records.Connected(r.target.Info))
+	if r.target == nil {
+		return nil
 	}
-	return nil
+	described := []string{r.engineName + ", " + records.Connected(r.target.Info)}
+	err = r.onOthers(ctx, func(on *session.Session) error {
+		described = append(described, on.EngineName+", "+records.Connected(on.Info))
+		return nil
+	})
+	r.board.Finished(session.StepEngine, strings.Join(described, "; "))
+	return err
 }
 
 // findPlace of the cluster, of which the management plane knows if it responds.

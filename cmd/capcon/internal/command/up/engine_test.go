@@ -92,13 +92,14 @@ func TestUpOverSeveralEngines(t *testing.T) {
 	})
 	over := []string{"up", "demo", "--engines", "build,other", "--network", "lan", "--image", image}
 	commandtest.Contains(t, w.MustFail("up", "demo", "--engines", "build,build", "--engine-name", "x"), "--engines", "different engines", "--engine-name", "--network")
-	commandtest.Contains(t, w.MustFail(over...), `of ContainerEngine "build" not found`, "macvlan")
+	commandtest.Contains(t, w.MustFail(over...), `of ContainerEngine "build" not found`, `"docker network create -d macvlan"`)
 	for index, eng := range []*simulated.Engine{build, other} {
 		eng.AddNetwork(engine.Network{Name: "lan", Driver: "macvlan", Subnets: []engine.Subnet{{
 			Prefix: netip.MustParsePrefix("10.88.0.0/24"), Dynamic: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 88, 0, byte(192 + 16*index)}), 28),
 		}}})
 	}
-	w.MustRun(over...)
+	_, _, shown := w.Run(over...)
+	commandtest.Contains(t, shown, "engine: build, ", "; other, ")
 	if got := string(variable(w, "engineNames")); got != `["build","other"]` {
 		t.Errorf("variable engineNames is %s", got)
 	}

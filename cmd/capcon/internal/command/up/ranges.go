@@ -66,7 +66,7 @@ func (r *run) checkShared(ctx context.Context, first *session.Session, request n
 		if errors.Is(err, engine.ErrNotFound) {
 			return &network.UnusableError{
 				Network: request.Name, Reason: fmt.Sprintf("of ContainerEngine %q not found", on.EngineName),
-				Remedy: "create it on each engine: docker network create -d macvlan",
+				Remedy: fmt.Sprintf("create it on each engine, here with \"%s network create -d macvlan\"", on.Info.Name),
 			}
 		}
 		networks[on.EngineName] = found
