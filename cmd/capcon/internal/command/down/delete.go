@@ -112,7 +112,7 @@ func removePlane(ctx context.Context, s *session.Session, b *progress.Board, opt
 		return err
 	}
 	if kept {
-		b.Finished(session.StepPlane, fmt.Sprintf("kept, because it was started with \"%s plane up\"; remove it with \"%s plane down\"", s.Program, s.Program))
+		b.Finished(session.StepPlane, fmt.Sprintf("kept, because it was started with \"%[1]s plane up\" or \"%[1]s engine add\"; remove it with \"%[1]s plane down\"", s.Program))
 		return nil
 	}
 	b.Waiting(session.StepPlane, "removing, unless other clusters use it")

@@ -58,7 +58,7 @@ func TestPlaneUpAndDown(t *testing.T) {
 	w.Controllers = w.Become
 	w.MustRun("up", "demo")
 	w.Controllers = w.Vanish
-	commandtest.Contains(t, w.MustRun("down", "demo"), "cluster demo: deleted", `management plane: kept, because it was started with "capcon plane up"`)
+	commandtest.Contains(t, w.MustRun("down", "demo"), "cluster demo: deleted", `management plane: kept, because it was started with "capcon plane up" or "capcon engine add"`)
 	if !w.Plane.Current.Exists {
 		t.Error("down removed the plane")
 	}
