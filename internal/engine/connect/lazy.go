@@ -93,7 +93,7 @@ func (l *lazy) engine(ctx context.Context) (engine.Engine, error) {
 		return nil, engine.WithKind(err, engine.ErrUnavailable)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("connect to the container engine: %w", err)
+		return nil, err // It says what was connected to.
 	}
 	l.connected.Store(&eng)
 	return eng, nil

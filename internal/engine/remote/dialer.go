@@ -141,7 +141,7 @@ func newTransport(at endpoint.Endpoint, credentials Credentials) (transport, err
 }
 
 // Dial returns a connection to the engine. Its errors are engine.ErrUnavailable, or
-// engine.ErrUnauthorized where one side does not trust the other.
+// engine.ErrUnauthorized where one side does not trust the other; which engine it is, clients add.
 func (d *Dialer) Dial(ctx context.Context) (net.Conn, error) {
 	d.mutex.Lock()
 	current, closed := d.current, d.closed
@@ -160,7 +160,7 @@ func (d *Dialer) Dial(ctx context.Context) (net.Conn, error) {
 	case errors.Is(err, engine.ErrUnauthorized):
 		return nil, err
 	}
-	return nil, engine.WithKind(fmt.Errorf("connect to %s: %w", d.at, err), engine.ErrUnavailable)
+	return nil, engine.WithKind(err, engine.ErrUnavailable)
 }
 
 // Rotate uses other credentials for all further connections. Those that exist are closed after RotationGrace.

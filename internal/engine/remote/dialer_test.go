@@ -58,6 +58,9 @@ func TestTLS(t *testing.T) {
 	}
 	for name, tc := range cases {
 		err := try(t.Context(), must.Get(remote.New(tc.at, tc.credentials))(t))
+		if text := fmt.Sprint(err); strings.Contains(text, "connect to "+tc.at.Scheme) || strings.HasSuffix(text, ": unauthorized") {
+			t.Errorf("%s: it names what its caller names, or the kind: %s", name, text)
+		}
 		if tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(fmt.Sprint(err), tc.text) {
 			t.Errorf("%s: %s\nGot %v, want %v, %q", name, tc.reason, err, tc.want, tc.text)
 		}
@@ -156,6 +159,9 @@ func TestSSH(t *testing.T) {
 	for name, tc := range cases {
 		dialer := must.Get(remote.New(tc.at, tc.credentials))(t)
 		err := try(t.Context(), dialer)
+		if text := fmt.Sprint(err); strings.Contains(text, "connect to "+tc.at.Scheme) || strings.HasSuffix(text, ": unauthorized") {
+			t.Errorf("%s: it names what its caller names, or the kind: %s", name, text)
+		}
 		if tc.want != nil && !errors.Is(err, tc.want) || !strings.Contains(fmt.Sprint(err), tc.text) {
 			t.Errorf("%s: %s\nGot %v, want %v, %q", name, tc.reason, err, tc.want, tc.text)
 		}

@@ -185,15 +185,15 @@ func explainHandshake(at endpoint.Endpoint, verified bool, err error) error {
 	isBroken := errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 	switch {
 	case errors.As(err, &unknown) && len(unknown.Want) == 0:
-		return fmt.Errorf("connect to %s: server is not in known_hosts: %w", at, engine.ErrUnauthorized)
+		return engine.WithKind(errors.New("server is not in known_hosts"), engine.ErrUnauthorized)
 	case errors.As(err, &unknown):
-		return fmt.Errorf("connect to %s: server has another key than that in known_hosts: %w", at, engine.ErrUnauthorized)
+		return engine.WithKind(errors.New("server has another key than that in known_hosts"), engine.ErrUnauthorized)
 	case errors.As(err, &revoked):
-		return fmt.Errorf("connect to %s: key of the server is revoked in known_hosts: %w", at, engine.ErrUnauthorized)
+		return engine.WithKind(errors.New("key of the server is revoked in known_hosts"), engine.ErrUnauthorized)
 	case errors.As(err, &unmatched):
-		return fmt.Errorf("connect to %s: server has no key of the kind that known_hosts has: %w: %w", at, err, engine.ErrUnauthorized)
+		return engine.WithKind(fmt.Errorf("server has no key of the kind that known_hosts has: %w", err), engine.ErrUnauthorized)
 	case verified && !isBroken:
-		return fmt.Errorf("connect to %s: server refuses the key of user %s (ssh-privatekey): %w", at, at.User, engine.ErrUnauthorized)
+		return engine.WithKind(fmt.Errorf("server refuses the key of user %s (ssh-privatekey)", at.User), engine.ErrUnauthorized)
 	}
 	return err
 }

@@ -68,9 +68,9 @@ func (e *encrypted) dial(ctx context.Context, at endpoint.Endpoint) (net.Conn, e
 	secured := tls.Client(plain, e.config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		plain.Close()
-		return nil, untrusted(at, err)
+		return nil, untrusted(err)
 	}
-	made := &connection{Conn: &verified{Conn: secured, at: at}}
+	made := &connection{Conn: &verified{Conn: secured}}
 	made.closed = func() {
 		e.mutex.Lock()
 		defer e.mutex.Unlock()
@@ -86,25 +86,23 @@ func (e *encrypted) dial(ctx context.Context, at endpoint.Endpoint) (net.Conn, e
 // is an error of the first read.
 type verified struct {
 	*tls.Conn
-
-	at endpoint.Endpoint
 }
 
 // Read implements net.Conn.
 func (v *verified) Read(into []byte) (int, error) {
 	n, err := v.Conn.Read(into)
-	return n, untrusted(v.at, err)
+	return n, untrusted(err)
 }
 
 // untrusted names the key of the Secret that explains why one side refuses the other.
-func untrusted(at endpoint.Endpoint, err error) error {
+func untrusted(err error) error {
 	var verification *tls.CertificateVerificationError
 	if errors.As(err, &verification) {
-		return fmt.Errorf("connect to %s: certificate of the engine is not trusted (ca.crt): %w: %w", at, err, engine.ErrUnauthorized)
+		return engine.WithKind(fmt.Errorf("certificate of the engine is not trusted (ca.crt): %w", err), engine.ErrUnauthorized)
 	}
 	// What crypto/tls makes of an alert of the other side.
 	if alert := new(net.OpError); errors.As(err, &alert) && alert.Op == "remote error" {
-		return fmt.Errorf("connect to %s: engine refuses the certificate (tls.crt): %w: %w", at, err, engine.ErrUnauthorized)
+		return engine.WithKind(fmt.Errorf("engine refuses the certificate (tls.crt): %w", err), engine.ErrUnauthorized)
 	}
 	return err
 }

@@ -160,7 +160,7 @@ func (s *Session) connectTo(ctx context.Context, object *infrav1.ContainerEngine
 	s.opened = append(s.opened, limited)
 	info, err := limited.Info(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("connect to it at %s: %w", at, err)
+		return nil, err //nolint:wrapcheck // It says what was connected to.
 	}
 	manager := *s.ManagementPlane
 	manager.Records = s.Records.Reading(limited)

@@ -173,7 +173,7 @@ func TestLogsOnEngine(t *testing.T) {
 		"Hangs": {
 			reason: "capcon reaches it by itself, and not the management plane for it.",
 			change: func(_ *commandtest.World, build *simulated.Engine) { build.FailNext("Info", engine.ErrUnavailable) },
-			code:   1, want: []string{`engine "build": connect to it at ssh://me@build.example.org:22/var/run/docker.sock`},
+			code:   1, want: []string{`engine "build": `, "unavailable", "capcon engine list -o wide"},
 		},
 		"Replaced": {
 			reason: "What another engine lacks says nothing.",
