@@ -47,6 +47,8 @@ type NoEngineError struct {
 	What string
 	// Reasons of each engine that the cluster selects, by its name.
 	Reasons []string
+	// Full says that one of them lacks the capacity.
+	Full bool
 }
 
 // Error implements error.
@@ -54,7 +56,11 @@ func (e *NoEngineError) Error() string {
 	if len(e.Reasons) == 0 {
 		return "spec.engineSelector selects no ContainerEngine of the namespace"
 	}
-	return "no ContainerEngine can have the " + cmp.Or(e.What, "cluster") + ": " + strings.Join(e.Reasons, "; ")
+	text := "no ContainerEngine can have the " + cmp.Or(e.What, "cluster") + ": " + strings.Join(e.Reasons, "; ")
+	if e.Full {
+		text += "; set a larger spec.capacity of the engine, smaller limits, or add another engine"
+	}
+	return text
 }
 
 // Place reserves what a cluster needs on its engine. For a cluster that is to be placed, it chooses the engine, and
@@ -148,14 +154,16 @@ func choose(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, co
 	}
 	var best *candidate
 	var reasons []string
+	full := false
 	for i := range inventory.Engines {
 		engine := &inventory.Engines[i]
 		if !selector.Matches(labels.Set(engine.Labels)) {
 			continue
 		}
 		this := newCandidate(engine, containerCluster.Name, UsageOf(engine, inventory.Clusters, inventory.Machines))
-		if reason := this.refuses("cluster", Needs(cluster, containerCluster, engine.Spec.Capacity)); reason != "" {
-			reasons = append(reasons, engine.Name+" "+reason)
+		needs := Needs(cluster, containerCluster, engine.Spec.Capacity)
+		if reason := this.refuses("cluster", needs); reason != "" {
+			reasons, full = append(reasons, engine.Name+" "+reason), full || this.lacks(needs)
 			continue
 		}
 		if best == nil || this.precedes(best) {
@@ -164,7 +172,7 @@ func choose(ctx context.Context, c client.Client, cluster *clusterv1.Cluster, co
 	}
 	if best == nil {
 		slices.Sort(reasons)
-		return nil, &NoEngineError{Reasons: reasons}
+		return nil, &NoEngineError{Reasons: reasons, Full: full}
 	}
 	return best.engine, nil
 }
@@ -219,6 +227,11 @@ func (c *candidate) refuses(what string, needs Resources) string {
 		return fmt.Sprintf("has %s of memory free, and the %s needs %s", c.free.Memory, what, &needs.Memory)
 	}
 	return ""
+}
+
+// lacks reports whether the engine is known not to have the capacity.
+func (c *candidate) lacks(needs Resources) bool {
+	return c.free.CPU != nil && c.free.CPU.Cmp(needs.CPU) < 0 || c.free.Memory != nil && c.free.Memory.Cmp(needs.Memory) < 0
 }
 
 func (c *candidate) precedes(other *candidate) bool {

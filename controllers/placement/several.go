@@ -61,7 +61,7 @@ func ReadInventory(ctx context.Context, c client.Reader, namespace string) (Inve
 func (i Inventory) ChooseEngine(request Request) (string, error) {
 	var best *candidate
 	var reasons []string
-	fewest := 0
+	fewest, full := 0, false
 	for _, name := range request.Cluster.Spec.EngineNames {
 		at := slices.IndexFunc(i.Engines, func(engine infrav1.ContainerEngine) bool { return engine.Name == name })
 		if at < 0 {
@@ -74,8 +74,9 @@ func (i Inventory) ChooseEngine(request Request) (string, error) {
 			continue
 		}
 		this := newCandidate(engine, request.Cluster.Name, UsageOf(engine, i.Clusters, i.Machines))
-		if reason := this.refuses("machine", countsOf(request.Machine, request.Cluster, engine.Spec.Capacity)); reason != "" {
-			reasons = append(reasons, name+" "+reason)
+		needs := countsOf(request.Machine, request.Cluster, engine.Spec.Capacity)
+		if reason := this.refuses("machine", needs); reason != "" {
+			reasons, full = append(reasons, name+" "+reason), full || this.lacks(needs)
 			continue
 		}
 		count := i.group(request.Machine, name)
@@ -85,7 +86,7 @@ func (i Inventory) ChooseEngine(request Request) (string, error) {
 	}
 	if best == nil {
 		slices.Sort(reasons)
-		return "", &NoEngineError{What: "machine", Reasons: reasons}
+		return "", &NoEngineError{What: "machine", Reasons: reasons, Full: full}
 	}
 	return best.engine.Name, nil
 }

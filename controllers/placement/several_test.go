@@ -18,6 +18,7 @@ package placement_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,6 +89,22 @@ func TestChooseEngine(t *testing.T) {
 				t.Errorf("%s %v", tc.reason, err)
 			}
 		})
+	}
+}
+
+// TestNoCapacity: the remedy is in the message, and only where capacity is what lacks.
+func TestNoCapacity(t *testing.T) {
+	t.Parallel()
+	const remedy = "set a larger spec.capacity of the engine, smaller limits, or add another engine"
+	cluster, machine := spread(), machineOn("new", "", "d")
+	for capacity, want := range map[string]bool{"512Mi": true, "32Gi": false} {
+		engine := engineWith("a", "8", capacity, nil)
+		engine.Spec.Maintenance = ptr.To(!want)
+		inventory := placement.Inventory{Engines: []infrav1.ContainerEngine{*engine}, Clusters: []infrav1.ContainerCluster{*cluster}}
+		_, err := inventory.ChooseEngine(placement.Request{Machine: &machine, Cluster: cluster})
+		if got := strings.Contains(fmt.Sprint(err), remedy); got != want {
+			t.Errorf("with %s: %v", capacity, err)
+		}
 	}
 }
 
