@@ -80,17 +80,18 @@ func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.
 	var running sync.WaitGroup
 	running.Go(func() {
 		size, pause := terminal.Size, firstResizePause
+		again := time.NewTimer(0)
 		for {
-			var again <-chan time.Time
+			again.Stop()
 			if size != (engine.TerminalSize{}) && resize(ctx, size) != nil {
-				again = time.After(pause)
+				again.Reset(pause)
 			}
 			select {
 			case <-ctx.Done():
 				return
 			case size = <-terminal.Sizes:
 				pause = firstResizePause
-			case <-again:
+			case <-again.C:
 				pause = min(2*pause, maxResizePause)
 			}
 		}

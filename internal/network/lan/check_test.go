@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 package lan_test
 
 import (
@@ -143,7 +144,8 @@ func TestCheckFails(t *testing.T) {
 			test.arrange(h.engines["b"])
 			err := h.check(t)
 			exit := new(engine.ExitError)
-			if !errors.Is(err, test.want) && !(errors.As(err, &exit) && exit.Code == 127) || !strings.Contains(err.Error(), `ContainerEngine "b"`) {
+			isExit := errors.As(err, &exit) && exit.Code == 127
+			if !errors.Is(err, test.want) && !isExit || !strings.Contains(err.Error(), `ContainerEngine "b"`) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 		})

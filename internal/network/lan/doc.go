@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package lan proves that containers on the engines of several hosts reach each other on a network, before a cluster
 // is created there: in each direction, and with packets as large as the interfaces send.
 //

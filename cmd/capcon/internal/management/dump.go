@@ -150,16 +150,16 @@ func addReferences(value any, into map[reference]bool) {
 		if class, found, _ := unstructured.NestedString(value, "classRef", "name"); found {
 			into[reference{"ClusterClass", class}] = true
 		}
-		for key, child := range value {
-			if key == "engineName" || key == "engineNames" || key == infrav1.EngineNameAnnotation {
-				addEngines(child, into)
-			}
+		for _, key := range []string{"engineName", "engineNames", infrav1.EngineNameAnnotation} {
+			addEngines(value[key], into)
+		}
+		for _, child := range value {
 			addReferences(child, into)
 		}
 	}
 }
 
-// addEngines that are named by a field.
+// addEngines that a field names; nil = it is not set.
 func addEngines(value any, into map[reference]bool) {
 	switch value := value.(type) {
 	case string:

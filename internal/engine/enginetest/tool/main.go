@@ -120,7 +120,7 @@ func exit(code int) error {
 
 // terminal prints the size of its terminal when that has so many columns, or after a while.
 func terminal(columns int) error {
-	const attempts, pause = 100, 50 * time.Millisecond
+	const attempts, pause = 600, 50 * time.Millisecond // 30 s: a loaded host takes seconds to start a process
 	for range attempts - 1 {
 		if width, _, err := term.GetSize(int(os.Stdout.Fd())); err != nil || width == columns {
 			break
