@@ -128,7 +128,7 @@ func TestClusterOfALostEngineIsDeleted(t *testing.T) {
 			w.Vanish()
 		}
 	}
-	commandtest.Contains(t, w.MustFail("down", "demo", "--timeout", "100ms"), "waits for its engine: connection refused")
+	commandtest.Contains(t, w.MustFail("down", "demo", "--timeout", "3s"), "waits for its engine: connection refused")
 	w.MustRun("down", "demo", "--force", "--timeout", "1m")
 }
 
