@@ -51,8 +51,8 @@ type authority struct {
 
 func (d bootstrapData) controlPlane() bool { return d.clusterCA.certificate != nil }
 
-// hostname is the variable of cloud-init for the server's name.
-var hostname = regexp.MustCompile(`{{ *ds\.meta_data\.(local_)?hostname *}}`)
+// hostname is the variable of cloud-init for the server's name. YAML folds a long line within the braces.
+var hostname = regexp.MustCompile(`{{\s*ds\.meta_data\.(local_)?hostname\s*}}`)
 
 // read bootstrap data, a cloud-config, as the server of a name does.
 func read(data []byte, name string) (bootstrapData, error) {

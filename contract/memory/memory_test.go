@@ -60,7 +60,8 @@ kind: %s
 nodeRegistration:
   kubeletExtraArgs:
   - name: provider-id
-    value: sample://%s/{{ ds.meta_data.local_hostname }}
+    value: sample://%s/{{ ds.meta_data.local_hostname
+      }}
 `, kind, cluster)})
 	content, err := yaml.Marshal(map[string]any{"write_files": files})
 	if err != nil {
