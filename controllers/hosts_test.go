@@ -206,18 +206,18 @@ func (d disturbedSpan) arm(f faults.Fault) *faults.Injector {
 	d.TB.Helper()
 	d.connect()
 	injector := f.Arm(d)
-	// Observers of hosts list what managers left, concurrently.
-	unlessList := func(strike func(simulated.Call) error) func(simulated.Call) error {
+	// Observers of hosts list what managers left, and streams of events begin, concurrently.
+	unlessConcurrent := func(strike func(simulated.Call) error) func(simulated.Call) error {
 		return func(call simulated.Call) error {
-			if call.Method == "ListContainers" {
+			if call.Method == "ListContainers" || call.Method == "Events" {
 				return nil
 			}
 			return strike(call)
 		}
 	}
 	for _, host := range hosts() {
-		d.byHost[host].OnCall(unlessList(injector.BeforeCall))
-		d.byHost[host].AfterCall(unlessList(injector.AfterCall))
+		d.byHost[host].OnCall(unlessConcurrent(injector.BeforeCall))
+		d.byHost[host].AfterCall(unlessConcurrent(injector.AfterCall))
 	}
 	d.Writes.Hook(
 		func(world.Write) error { return injector.BeforeWrite() },

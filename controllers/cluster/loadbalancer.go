@@ -227,7 +227,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 
 // loadBalancerError is the outcome of an error, and decides whether trying again can help.
 func (s *scope) loadBalancerError(err error) reconcile.Failure {
-	failure := reconcile.Failure{Err: err, Reason: infrav1.LoadBalancerNotReadyReason, Message: reconcile.ErrorText(err, s.Name.Name)}
+	failure := reconcile.Failure{Err: err, Reason: infrav1.LoadBalancerNotReadyReason, Message: reconcile.ErrorText(err, s.containerCluster.Spec.EngineName)}
 	var foreign *loadbalancer.ForeignError
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):

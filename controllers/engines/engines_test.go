@@ -111,7 +111,7 @@ func TestFor(t *testing.T) {
 				t.Errorf("An object that names no engine is on the manager's own; got %v, %v", connection, err)
 			}
 		}
-		if _, err := f.For(cluster(types.NamespacedName{Name: "absent"})); !isUnavailable(err) || !strings.Contains(err.Error(), `ContainerEngine "absent": not found`) {
+		if _, err := f.For(cluster(types.NamespacedName{Name: "absent"})); !isUnavailable(err) || !strings.Contains(err.Error(), `ContainerEngine "team/absent": not found`) {
 			t.Errorf("of an engine that is not there: %v", err)
 		}
 		if _, err := f.For(machine(first)); !isUnavailable(err) {

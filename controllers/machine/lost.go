@@ -95,6 +95,8 @@ func (r *Reconciler) isNowhere(ctx context.Context, s *scope) (bool, error) {
 		return s.containerMachine.Annotations[infrav1.EngineNameAnnotation] == "", nil
 	case s.containerCluster == nil, s.containerMachine.Spec.ProviderID != "":
 		return false, nil
+	case engines.IsUnplaced(s.containerCluster):
+		return true, nil
 	}
 	return engines.IsUnreached(ctx, r.Client, s.containerCluster)
 }

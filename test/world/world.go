@@ -88,6 +88,9 @@ type World struct {
 	Cluster *cluster.Reconciler
 	Machine *machine.Reconciler
 	Pool    *machinepool.Reconciler
+
+	// hosts that NewHost made.
+	hosts int
 }
 
 // New returns a world that begins with the objects. The images of builders
@@ -132,6 +135,8 @@ type Host struct {
 // NewHost returns another engine with the clock of the world.
 func (w *World) NewHost() *Host {
 	h := &Host{Engine: simulated.New(simulated.WithClock(w.Clock.Now))}
+	w.hosts++
+	h.Engine.SwitchStorage(fmt.Sprintf("host-%d", w.hosts)) // Each engine has its own.
 	h.LoadBalancers, h.Nodes = simulatedhaproxy.Run(h.Engine), simulatednode.Run(h.Engine)
 	addImages(h.Engine)
 	return h
