@@ -21,6 +21,8 @@ package records
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/inventory"
@@ -118,6 +120,7 @@ func (s *Store) updated(record state.Cluster, known inventory.Manager) state.Clu
 	if cluster, found := known.Find(record.OwnerID); found {
 		record.Namespace = management.Namespace
 		record.Engine, record.EngineName = s.thisEngine(), cluster.Engine
+		record.OtherEngines = slices.DeleteFunc(slices.Clone(cluster.Engines), func(name string) bool { return name == cluster.Engine || name == "" })
 	}
 	return record
 }
@@ -146,7 +149,7 @@ func (s *Store) Update(planes ...inventory.Manager) []inventory.Record {
 }
 
 func (s *Store) put(name string, before, after state.Cluster) {
-	if before != after {
+	if !reflect.DeepEqual(before, after) {
 		s.Unsaved(s.Save(name, after))
 	}
 }

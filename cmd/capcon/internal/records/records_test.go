@@ -79,8 +79,8 @@ func TestSaveOwner(t *testing.T) {
 			if tc.before.OwnerID != "" {
 				must.Succeed(t, s.Save("demo", tc.before))
 			}
-			if got := must.Get(s.SaveOwner(t.Context(), "demo", "second", hasSecond))(t); got != second {
-				t.Errorf("%s The owner is %+v", tc.reason, got)
+			if diff := cmp.Diff(second, must.Get(s.SaveOwner(t.Context(), "demo", "second", hasSecond))(t)); diff != "" {
+				t.Errorf("%s The owner (-want +got):\n%s", tc.reason, diff)
 			}
 			got, _ := s.Get("demo")
 			if diff := cmp.Diff(tc.want, got); diff != "" || strings.Contains(warnings(s), "gc --owner first --yes") != tc.warned {

@@ -38,6 +38,8 @@ type Cluster struct {
 	Engine Engine `json:"engine,omitzero"`
 	// EngineName is the ContainerEngine that its containers are on; empty = there is none.
 	EngineName string `json:"engineName,omitempty"`
+	// OtherEngines are the further ContainerEngines of a cluster over several.
+	OtherEngines []string `json:"otherEngines,omitempty"`
 	// Plane is the ID of the management plane that had the cluster when it was
 	// last seen there, and that records each cluster which is moved away from it.
 	Plane string `json:"plane,omitempty"`

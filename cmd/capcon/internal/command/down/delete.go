@@ -61,14 +61,14 @@ func prepare(ctx context.Context, s *session.Session, b *progress.Board, name st
 // checkLost refuses to delete a cluster without objects whose containers another engine, or another
 // management cluster, may have.
 func checkLost(ctx context.Context, s *session.Session, one *deletion) error {
-	if err := one.findEngine(ctx, s); err != nil || one.force {
+	if err := one.findEngines(ctx, s); err != nil || one.force {
 		return err
 	}
-	containers, err := one.on.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
+	containers, err := one.containers(ctx, s)
 	if err != nil {
 		return err
 	}
-	if len(containers) == 0 && one.on != s {
+	if len(containers) == 0 && len(one.reached) > 0 {
 		return nil
 	}
 	if len(containers) == 0 {
@@ -78,7 +78,7 @@ func checkLost(ctx context.Context, s *session.Session, one *deletion) error {
 	if err != nil || !observed.Orphaned() {
 		return err
 	}
-	return checkProven(ctx, s, one, containers)
+	return checkProven(ctx, s, one, len(containers))
 }
 
 // deleteCluster deletes one and waits until nothing is left of it.
@@ -153,7 +153,7 @@ func downWithoutPlane(ctx context.Context, s *session.Session, b *progress.Board
 func prepareLost(ctx context.Context, s *session.Session, b *progress.Board, name string, force bool) (*deletion, error) { //nolint:revive // It is a flag of the command.
 	record, _ := s.Records.Get(name)
 	one := &deletion{name: name, record: record, force: force}
-	if err := one.findEngine(ctx, s); err != nil {
+	if err := one.findEngines(ctx, s); err != nil {
 		return nil, err
 	}
 	containers, err := s.Records.ContainersOfOwner(ctx, name, record.OwnerID)
@@ -161,7 +161,7 @@ func prepareLost(ctx context.Context, s *session.Session, b *progress.Board, nam
 		return nil, err
 	}
 	if len(containers) > 0 {
-		return one, checkProven(ctx, s, one, containers)
+		return one, checkProven(ctx, s, one, len(containers))
 	}
 	if !force {
 		if err := s.Records.Elsewhere(ctx, name); err != nil {
@@ -175,7 +175,7 @@ func prepareLost(ctx context.Context, s *session.Session, b *progress.Board, nam
 
 // deleteContainers of a cluster without a management plane.
 func deleteContainers(ctx context.Context, s *session.Session, b *progress.Board, one *deletion) error {
-	containers, err := s.Records.ContainersOfOwner(ctx, one.name, one.record.OwnerID)
+	containers, err := one.containers(ctx, s)
 	if err == nil {
 		err = removeOrphaned(ctx, s, b, one, containers)
 	}

@@ -232,6 +232,30 @@ func TestDownOfALostEngine(t *testing.T) {
 	}
 }
 
+// TestDownOverEngines: what is left of a cluster over several engines is removed from those that are reached, and said of the others.
+func TestDownOverEngines(t *testing.T) {
+	t.Parallel()
+	w, build, other := commandtest.Spread(t)
+	w.MustRun("list") // which records the engines
+	if got := w.Record().OtherEngines; !slices.Equal(got, []string{"other"}) {
+		t.Errorf("recorded next to build: %v", got)
+	}
+	must.Succeed(t, w.Client.Delete(t.Context(), w.Cluster()))
+	must.Succeed(t, w.Client.Delete(t.Context(), commandtest.ContainerCluster("demo", "")))
+	for _, machine := range []string{"demo-a", "demo-b"} {
+		must.Succeed(t, w.Client.Delete(t.Context(), &infrav1.ContainerMachine{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: machine}}))
+	}
+	w.BreakEngine("other", "connection refused")
+	commandtest.Contains(t, w.MustFail("down", "demo", "--keep-plane"), `engine "other"`, "connection refused", "capcon down demo --force")
+	commandtest.Contains(t, w.MustRun("down", "demo", "--force", "--keep-plane"), `what engine "other" has of the cluster is kept`, "gc --owner demo-id --yes")
+	if left := must.Get(build.ListContainers(t.Context(), nil))(t); len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+	if kept := must.Get(other.ListContainers(t.Context(), nil))(t); len(kept) != 1 {
+		t.Errorf("kept are %v", kept)
+	}
+}
+
 // TestForceKeepsTheEngineOfAnObject: which engine a ContainerEngine is, its clusters say; whether it is lost, its object.
 func TestForceKeepsTheEngineOfAnObject(t *testing.T) {
 	t.Parallel()

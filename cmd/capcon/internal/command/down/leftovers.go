@@ -139,7 +139,7 @@ func leftovers(ctx context.Context, s *session.Session, b *progress.Board, one *
 			return leftoverState{}, err
 		}
 	}
-	containers, err := one.engineOr(s).Records.ContainersOfOwner(ctx, name, one.record.OwnerID)
+	containers, err := one.containers(ctx, s)
 	if err != nil {
 		return leftoverState{}, err
 	}
