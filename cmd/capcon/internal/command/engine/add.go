@@ -18,6 +18,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -40,6 +41,7 @@ import (
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/progress"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/session"
 	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
+	kinds "github.com/capi-samples/cluster-api-provider-container/internal/engine"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine/remote"
 	"github.com/capi-samples/cluster-api-provider-container/internal/engineobject"
 )
@@ -166,7 +168,20 @@ func (r request) add(ctx context.Context, s *session.Session, b *progress.Board,
 	if err != nil {
 		return err
 	}
-	return r.await(ctx, s, b)
+	if err := r.await(ctx, s, b); err != nil {
+		return err
+	}
+	return r.verify(ctx, s)
+}
+
+// verify that the engine accepts these credentials: the management plane may still have a connection with those of before. That this
+// program does not reach the engine otherwise is for the commands that need it.
+func (r request) verify(ctx context.Context, s *session.Session) error {
+	_, err := s.OnNamed(ctx, client.ObjectKey{Namespace: management.Namespace, Name: r.name})
+	if errors.Is(err, kinds.ErrUnauthorized) {
+		return fmt.Errorf("engine is added, and one side does not trust the other: %w", err)
+	}
+	return nil
 }
 
 // pattern that allows one endpoint in the namespace of the engines.

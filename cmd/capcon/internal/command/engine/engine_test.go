@@ -36,6 +36,8 @@ import (
 	infrav1 "github.com/capi-samples/cluster-api-provider-container/api/v1beta2"
 	"github.com/capi-samples/cluster-api-provider-container/cmd/capcon/internal/command/commandtest"
 	"github.com/capi-samples/cluster-api-provider-container/internal/endpoint"
+	kinds "github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/simulated"
 	"github.com/capi-samples/cluster-api-provider-container/internal/plane"
 	"github.com/capi-samples/cluster-api-provider-container/test/engineobjects"
 	"github.com/capi-samples/cluster-api-provider-container/test/must"
@@ -45,6 +47,7 @@ import (
 func newWorld(t *testing.T, status metav1.ConditionStatus, reason string) (w *commandtest.World, credentials []string) {
 	t.Helper()
 	w = commandtest.New(t)
+	w.Engines = map[string]*simulated.Engine{"a": simulated.New(), "big.example.org": simulated.New(), "build.example.org": simulated.New()}
 	w.Create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	w.Controllers = func() {
 		list := &infrav1.ContainerEngineList{}
@@ -182,4 +185,8 @@ func TestAddAgain(t *testing.T) {
 	if engine.Spec.FailureDomain != "a" || len(w.UpdateErrors) > 0 {
 		t.Errorf("engine %v, %d conflicts left", engine.Spec, len(w.UpdateErrors))
 	}
+	// The management plane still has a connection with the credentials of before.
+	w.Engines["a"].FailNext("Info", kinds.ErrUnauthorized)
+	commandtest.Contains(t, w.MustFail(add...), "engine is added, and one side does not trust the other", `engine "build"`, "capcon engine add build")
+	w.MustRun(add...)
 }
