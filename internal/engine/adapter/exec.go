@@ -70,8 +70,8 @@ const (
 )
 
 // Resize gives a terminal its sizes, by a request of the engine, until the returned function is called. The
-// first one too: Docker before 23.0 does not take it at the start. A size is repeated until the engine takes it
-// or a newer one comes: how long a process takes to start depends on the load of its host.
+// first one too: Docker before 23.0 does not take it at the start. Each is repeated until the engine takes it: how
+// long a process takes to start depends on the load of its host.
 func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.Context, engine.TerminalSize) error) (stop func()) {
 	if terminal == nil {
 		return func() {}
@@ -79,20 +79,16 @@ func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		size, pause := terminal.Size, firstResizePause
-		again := time.NewTimer(0)
-		for {
-			again.Stop()
-			if size != (engine.TerminalSize{}) && resize(ctx, size) != nil {
-				again.Reset(pause)
+		for size := terminal.Size; ; {
+			for pause := firstResizePause; size != (engine.TerminalSize{}) && resize(ctx, size) != nil; pause = min(2*pause, maxResizePause) {
+				if Wait(ctx, pause) != nil {
+					return
+				}
 			}
 			select {
 			case <-ctx.Done():
 				return
 			case size = <-terminal.Sizes:
-				pause = firstResizePause
-			case <-again.C:
-				pause = min(2*pause, maxResizePause)
 			}
 		}
 	})
