@@ -67,8 +67,6 @@ func Streams(command engine.Command, stderr func(io.Writer) io.Writer) func(io.R
 const (
 	firstResizePause = 20 * time.Millisecond
 	maxResizePause   = time.Second
-	// resizeRepeat: Podman may lose a size that it takes while the process starts. Another request has it read both.
-	resizeRepeat = 500 * time.Millisecond
 )
 
 // Resize gives a terminal its sizes, by a request of the engine, until the returned function is called. The
@@ -81,23 +79,16 @@ func Resize(ctx context.Context, terminal *engine.Terminal, resize func(context.
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		for size, repeated := terminal.Size, false; ; {
+		for size := terminal.Size; ; {
 			for pause := firstResizePause; size != (engine.TerminalSize{}) && resize(ctx, size) != nil; pause = min(2*pause, maxResizePause) {
 				if Wait(ctx, pause) != nil {
 					return
 				}
 			}
-			var repeat <-chan time.Time
-			if !repeated {
-				repeat = time.NewTimer(resizeRepeat).C
-			}
 			select {
 			case <-ctx.Done():
 				return
 			case size = <-terminal.Sizes:
-				repeated = false
-			case <-repeat:
-				repeated = true
 			}
 		}
 	})

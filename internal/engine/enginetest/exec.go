@@ -31,6 +31,7 @@ import (
 	"time"
 
 	"github.com/capi-samples/cluster-api-provider-container/internal/engine"
+	"github.com/capi-samples/cluster-api-provider-container/internal/engine/adapter"
 )
 
 const mebibyte = 1 << 20
@@ -101,17 +102,27 @@ func execChecks() checks {
 		// The process has a terminal of the size, which changes.
 		"terminal": func(t *testing.T, c *fixture) {
 			c.run(t, c.spec("a"))
-			sizes := make(chan engine.TerminalSize, 1)
 			for _, columns := range []uint16{91, 101} {
+				sizes := make(chan engine.TerminalSize)
+				ended, end := context.WithCancel(t.Context())
+				go func() {
+					// Like a window that is dragged: Podman may lose a size while the process starts.
+					for columns != 91 && adapter.Wait(ended, time.Second) == nil {
+						select {
+						case <-ended.Done():
+						case sizes <- engine.TerminalSize{Columns: 101, Rows: 37}:
+						}
+					}
+				}()
 				var stdout bytes.Buffer
 				command := tool("terminal", fmt.Sprint(columns))
 				command.Stdout = &stdout
 				command.Terminal = &engine.Terminal{Size: engine.TerminalSize{Columns: 91, Rows: 37}, Sizes: sizes}
 				succeed(t, "Exec with a terminal", failure(c.Exec(t.Context(), c.named("a"), command)))
+				end()
 				if want := fmt.Sprintf("%dx37", columns); stdout.String() != want {
 					t.Errorf("the terminal is %q, want %q", stdout.String(), want)
 				}
-				sizes <- engine.TerminalSize{Columns: 101, Rows: 37}
 			}
 		},
 		// Output is the command's own also where the container has a terminal.
